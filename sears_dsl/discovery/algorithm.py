@@ -37,7 +37,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import ParaphraseFlips
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
-from sears_dsl.discovery.known_rules import KnownRules
+from sears_dsl.discovery.known_rules import KnownRules, takes_place
 from sears_dsl.discovery.orders import (
     BeforeSearch,
     MeaningFirst,
@@ -236,6 +236,7 @@ def _funnel(
     held_out_flipped: int | None,
 ) -> Funnel:
     candidates = outcome.candidates
+    known = candidates.known[candidates.passed]
     too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
         rows=len(search.data.rows), unasked=len(search.data.rows) - right.asked,
@@ -244,7 +245,8 @@ def _funnel(
         applications=len(candidates.applications),
         distinct_rewrites=len(np.unique(candidates.applications.rewrites)),
         passing=len(candidates.passed), collapsed=len(selection.collapsed),
-        selected=len(selection.rules),
+        selected=len(selection.rules), without_place=len(selection.without_place),
+        new_without_place=int((~known[list(selection.without_place)]).sum()),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
         rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
         held_out_flipped=held_out_flipped, questions=search.questions.asked,
@@ -279,6 +281,7 @@ def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[
     coverage = coverage_of(
         passed.rules, passed.texts, passed.applications, flips=flips,
         scores=_weights(candidates, scores), tau=search.tau,
+        known=np.array([bool(each.source) and takes_place(each.rule) for each in passed.rows]),
         without_wider=search.settings.order != "paper",
     )  # fmt: skip
     return coverage, scores

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import NearMiss, change_of
+from sears_dsl.discovery.counts import HALF, NearMiss, change_of
 from sears_dsl.discovery.selection import OVERLAP
 from sears_dsl.engine.rewrite.rewrites import common_ends
 
@@ -34,13 +34,18 @@ def closest_rules(
 ) -> tuple[NearMiss, ...]:
     """The rules that were not found and lacked least, some of each kind.
 
-    First come those that flip enough rows, ``least``, but that readers do not surely accept.
+    First come those that flip enough rows, ``least``, but that readers do not surely accept, then
+    those that keep the meaning and flip too few. What lacks both is not close, unless the model was
+    not asked about it, and readers may reject half of it only where nothing is closer.
     """
     passed = [_written(tried, rule) for rule in tried.passed.tolist()]
     not_passing = [
         each
         for number, each in enumerate(tried.near_misses(np.where(often, "flips", "rate")))
-        if each.flips and number not in tried.passed and not _is_among(passed, tried, number)
+        # A known rule that flips nothing is one of hundreds.
+        if (each.flips or (each.asked and each.judged is not None))
+        and number not in tried.passed
+        and not _is_among(passed, tried, number)
     ]
     not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
     asked = {each.rule: each for each in near.near_misses(lacking(near))}
@@ -56,7 +61,9 @@ def closest_rules(
     # Those that flip enough, and of these those that text has judged, come first.
     judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
     flipping = [each for each in judged if each.flips >= least]
-    losing = [each for each in judged if each.flips < least and each.lacks != "text"]
+    losing = [each for each in judged if not each.asked and each.lacks != "text"]
+    if flipping or not_passing:
+        losing = [each for each in losing if each.judged and each.judged.low > HALF]
     # More text with a rule that was tried and flips nothing would not help.
     rare = [
         each for each in judged

@@ -41,7 +41,8 @@ class SearchEstimate:
     def __str__(self) -> str:
         """One line for people."""
         minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
-        many = f"{'at most' if self.limited else 'some'} {self.questions:,} questions"
+        # Those about the rows and known rules are over.
+        many = f"{'at most' if self.limited else 'some'} {self.questions:,} more questions"
         return f"the search will take about {minutes} on an idle machine and ask the model {many}"
 
     def wants_an_answer(self, *, requests: int) -> bool:

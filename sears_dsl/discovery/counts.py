@@ -141,6 +141,8 @@ class Funnel:
     passing: Annotated[int, "rules that keep the meaning and flip enough rows"]
     collapsed: Annotated[int, "of these left out because another says the same"]
     selected: Annotated[int, "selected rules"]
+    without_place: Annotated[int, "rules that would add something but had no place"] = 0
+    new_without_place: Annotated[int, "of these new ones"] = 0
     # With S ≥ τ, or a known rule at all
     rows_flipped: Annotated[int, "searched rows that they flip"]
     rows_flipped_with_inverses: Annotated[int, "the same, with their inverses"] = 0

@@ -10,6 +10,7 @@ the few rules on top of it (Minoux 1978).
 Before that, rules that say the same as another one are collapsed into it (`Twins`). Such a rule
 writes, on the same rows, nothing (redundant) or hardly anything (more specific) that the other does
 not write, or undoes it (inverse). The one that stays covers at least as many rows, or was given.
+Of rules that write exactly the same, one that people know stays.
 Outside the paper's order, a rule goes, too, if it flips rows by the change of another one and more.
 
 Scores are kept as whole multiples of 2⁻⁴⁰: sums are exact, whatever the order of adding.
@@ -216,6 +217,8 @@ class RuleSelection:
     rules: tuple[int, ...]
     gains: tuple[float, ...]  # what each added to the sum of Equation 3
     collapsed: tuple[CollapsedRule, ...]  # rules that were left out since another one says the same
+    # Rules that would add something, or are certain, and for which no place was left; ascending
+    without_place: tuple[int, ...]
 
     @property
     def with_inverses(self) -> tuple[int, ...]:
@@ -260,23 +263,20 @@ def coverage_of(
     flips: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
+    known: NDArray[np.bool_] | None = None,
     without_wider: bool = False,
 ) -> Coverage:
     """What rules that passed the filter cover; ``applications`` has these rules and no others.
 
-    ``flips`` says which rewrites flip the model, and ``scores`` are read for these only. With
+    ``flips`` says which rewrites flip the model, and ``scores`` are read for these only. A
+    ``known`` rule, bool (rules,), stands for others that write exactly the same. With
     ``without_wider``, a rule that flips its rows by another one's change and more is that one's
     twin; the paper has no such twins.
     """
     rewrites = applications.rewrites
     entries = covering(applications, flips=flips, scores=scores, tau=tau)
-    changed = applications.changed
-    order = sorted(
-        range(len(rules)),
-        key=lambda rule: (len(rules[rule].antecedent), -int(changed[rule]), texts[rule]),
-    )
-    ranks = np.empty(len(rules), np.int64)
-    ranks[order] = np.arange(len(rules))
+    if known is None:
+        known = np.zeros(len(rules), np.bool_)
     twins: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
     for rule, other, reason in (*_contained(applications), *_inverse(rules)):
         twins[rule].append((other, reason))
@@ -287,8 +287,37 @@ def coverage_of(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
-        row_count=len(applications.originals), ranks=ranks, twins=twins,
+        row_count=len(applications.originals), twins=twins,
+        ranks=_ranks(rules, texts, applications, known),
     )  # fmt: skip
+
+
+def _ranks(
+    rules: Sequence[Rule],
+    texts: Sequence[str],
+    applications: Applications,
+    known: NDArray[np.bool_],
+) -> NDArray[np.int64]:
+    """The place of each rule by simplicity, int64 (rules,).
+
+    Rules that write exactly the same are as simple as the simplest of them; known ones go first.
+    """
+    changed = applications.changed.tolist()
+    plain = [
+        (len(rule.antecedent), -count, text)
+        for rule, count, text in zip(rules, changed, texts, strict=True)
+    ]
+    written = [applications.of_rule(rule).tobytes() for rule in range(len(rules))]
+    simplest: dict[bytes, tuple[int, int, str]] = {}
+    for rewrites, place in zip(written, plain, strict=True):
+        simplest[rewrites] = min(place, simplest.get(rewrites, place))
+    order = sorted(
+        range(len(rules)),
+        key=lambda rule: (simplest[written[rule]], not known[rule], plain[rule]),
+    )
+    ranks = np.empty(len(rules), np.int64)
+    ranks[order] = np.arange(len(rules))
+    return ranks
 
 
 def covering(
@@ -345,13 +374,19 @@ def select(
             heapq.heappop(heap)
             gains.append(_take(coverage, rule, best))
             chosen.append(rule)
+    without_place = {rule for _, _, rule in heap if _gain(coverage, rule, best)}
     if certain is not None:
         order = np.lexsort((coverage.ranks, -coverage.weight))
         others = order[certain[order] & (coverage.weight[order] > 0)].tolist()
         more = [rule for rule in others if rule not in gone and rule not in chosen]
-        chosen += more[: size - len(chosen)]
+        places = size - len(chosen)
+        chosen += more[:places]
         gains += [0] * (len(chosen) - len(gains))
-    return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
+        without_place.update(more[places:])
+    return RuleSelection(
+        tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed),
+        tuple(sorted(without_place)),
+    )  # fmt: skip
 
 
 def _collapsed(

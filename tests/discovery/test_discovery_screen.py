@@ -17,11 +17,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sears_dsl.cli.screen.discovery import (
-    notes_on,
-    print_discovery,
-    print_known,
-)
+from sears_dsl.cli.screen.discovery import print_discovery, print_known
+from sears_dsl.cli.screen.strange_rows import notes_on
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, estimate_search
 from sears_dsl.discovery.counts import (
@@ -147,10 +144,21 @@ CASES: dict[str, Discovery] = {
     "found-and-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST),
     "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
                                        known=known("movie"), closest=CLOSEST),
+    "no-place-for-new-rules": discovery(
+        rules=(found("film -> movie", source="synonyms/reviews"),), closest=CLOSEST[:1],
+        settings=Settings(minimum_flips=3, rules=1),
+        funnel=replace(FUNNEL, passing=12, selected=1, without_place=7, new_without_place=5)),
+    "the-judge-doubts-a-known-rule": discovery(
+        rules=(replace(found("film -> movie", source="synonyms/reviews"), at_tau=7),
+               replace(found("is -> ~'s / it __"), at_tau=7),
+               replace(found("very -> really", source="synonyms/reviews"), at_tau=18))),
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
     "one-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST[:1]),
+    "keeps-the-meaning-and-flips-nothing": discovery(
+        funnel=NOTHING, known=known("really"),
+        closest=(close("great -> fantastic", "flips", 4, 0, verdict(59, 60, 0.93)),)),
     "several-nearly": discovery(
         funnel=NOTHING,
         closest=(CLOSEST[0], close("great -> fine", "meaning", 9, 4, verdict(58, 60, 0.893)),
@@ -315,6 +323,62 @@ def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
     assert "held-out rows (" not in told
 
 
+def test_advice_on_places_names_only_what_gives_some() -> None:
+    own = replace(CASES["no-place-for-new-rules"], rules=(found("film -> movie", source="a.sear"),))
+    told = shown(own)
+    assert "  more places: --rules 2, since 5 new rules pass, too\n" in told
+    assert "--no-known" not in told
+    assert "no new rules" not in told
+    assert "more rows than" not in told
+
+
+@pytest.mark.parametrize(
+    ("passing", "across", "said"),
+    [
+        (3, "any", "enough rows (1 repeat)\n"),
+        (4, "any", "enough rows (1 repeat, 1 that adds no flipped row)\n"),
+        (5, "any", "enough rows (1 repeat, 2 that add no flipped row)\n"),
+        (5, "apart", "enough rows (1 repeat, 2 that add nothing)\n"),
+    ],
+)
+def test_rules_that_pass_and_are_not_listed_are_accounted_for(
+    passing: int, across: Any, said: str
+) -> None:
+    search = discovery(rules=CASES["rules-found"].rules, settings=Settings(across=across),
+                       funnel=replace(FUNNEL, passing=passing))  # fmt: skip
+    assert said in shown(search)
+
+
+@pytest.mark.parametrize(
+    ("base_rate", "said"),
+    [
+        (0.0, "rewordings in general flip none of 80 rows; the rules above flip too few"),
+        (0.0125, "rewordings in general flip 1 of 80 rows; no rule above surely flips more"),
+        (0.95, "this model changes its answer with nearly any rewording: in general, 76 of 80"),
+        (1.0, "this model changes its answer with any rewording: in general, 80 of 80 rows flip"),
+    ],
+)
+def test_what_rewordings_flip_in_general_is_said_as_it_is(base_rate: float, said: str) -> None:
+    told = shown(replace(CASES["all-may-be-chance"], base_rate=base_rate))
+    assert f"\n{said}" in told
+    assert ("chance" in told) == (base_rate < 0.9)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("redundant", "a-film (repeat of film -> movie)"), ("inverse", "a-film (inverse of film")],
+)
+def test_a_known_rule_that_was_shown_and_is_left_out_is_named(reason: str, said: str) -> None:
+    flips = known("movie", text="rule a-film: film -> movie / (a|the) __\nvery -> really")
+    texts = [print_rule(each) for each in flips.known.rules]
+    collapsed = tuple((text, "film -> movie", reason) for text in texts)
+    search = discovery(rules=(found("film -> movie"),), known=flips, collapsed=collapsed)
+    told = shown(search)
+    assert f"shown before and left out: {said}" in told
+    assert "very -> really" not in told  # it flips nothing, so nobody has seen it
+    assert "shown before" not in shown(replace(search, rules=(found("good -> fine"),)))
+
+
 def test_no_rule_is_cut_off() -> None:
     change, tail = "movie -> film / ", "(ADJ|DET|NOUN|PROPN|PUNCT) __ (ADP|AUX|CCONJ|PART)"
     flips = known("movie", text=f"rule by-name: {change}{tail}")
@@ -388,9 +452,9 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
 
     assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
     assert minutes(200, 1.0).minutes > 9_900 / 60
-    assert str(minutes(200, 1.0)).endswith("ask the model at most 9,900 questions")
+    assert str(minutes(200, 1.0)).endswith("ask the model at most 9,900 more questions")
     assert str(minutes(10, 0.0, None)).startswith("the search will take about a minute on an idle")
-    assert str(minutes(10, 0.0, None)).endswith("ask the model some 10,000 questions")
+    assert str(minutes(10, 0.0, None)).endswith("ask the model some 10,000 more questions")
 
 
 # ---------------------------------------------------------------- strange rows

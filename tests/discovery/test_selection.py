@@ -135,6 +135,17 @@ def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
     assert select(coverage, 4, certain=certain, excluded=(2,)).rules == (0, 1)
 
 
+def test_rules_that_add_something_and_find_no_place_are_counted() -> None:
+    coverage = coverage_from([{0: 1.0, 1: 1.0}, {0: 1.0}, {2: 1.0}, {2: 1.0}, {}], 3)
+    certain = np.array([False, True, False, False, False])
+    assert select(coverage, 1).without_place == (2, 3)
+    assert select(coverage, 1, certain=certain).without_place == (1, 2, 3)
+    # The second of two rules of the same row adds nothing once the first one is in.
+    assert select(coverage, 2).without_place == ()
+    assert select(coverage, 2, certain=certain).without_place == (1,)
+    assert select(coverage, 3, certain=certain).without_place == ()
+
+
 def test_a_rule_goes_if_a_part_of_it_flips_its_rows() -> None:
     lines = ("[lower=movie & tag=NN] -> film", "this movie -> the film", "this movie -> our film")
     rules = parse("\n".join(lines)).rules
@@ -200,6 +211,29 @@ def test_of_redundant_rules_the_shorter_one_stays() -> None:
     found, collapsed = selected("a movie -> a film\nmovie -> film", ["a movie"])
     assert found == ["movie -> film"]
     assert collapsed == [("a movie -> a film", "movie -> film", "redundant")]
+
+
+def test_of_redundant_rules_a_known_one_stays_though_a_new_one_is_simpler() -> None:
+    lines = ("movie -> film", "a movie -> a film", "the movie -> the film")
+    rules, every = parse("\n".join(lines)).rules, np.ones(3, np.bool_)
+    known = np.array([False, True, True])
+
+    def select_from(*rows: str) -> tuple[list[str], list[tuple[str, str]]]:
+        done = apply_candidates(rules, TAGGER.tag(rows), tagger=TAGGER)
+        coverage = coverage_of(rules, lines, done, flips=every, scores=np.ones(3), tau=0.1,
+                               known=known)  # fmt: skip
+        found = select(coverage, 3)
+        return ([lines[rule] for rule in found.rules],
+                [(lines[each.rule], lines[each.into]) for each in found.collapsed])  # fmt: skip
+
+    assert select_from("a movie", "a movie .") == (
+        ["a movie -> a film"], [("movie -> film", "a movie -> a film")],
+    )  # fmt: skip
+    # Where a known rule does not write all of it, the new one says more.
+    assert select_from("a movie", "the movie", "my movie") == (
+        ["movie -> film"],
+        [("a movie -> a film", "movie -> film"), ("the movie -> the film", "movie -> film")],
+    )
 
 
 def test_inverse_in_other_words_around_it() -> None:

@@ -190,7 +190,7 @@ class SearchScreen:
         """Say what is strange about the rows and the text."""
         if self._chosen.quiet:
             return
-        from sears_dsl.cli.screen.discovery import notes_on
+        from sears_dsl.cli.screen.strange_rows import notes_on
         from sears_dsl.judge.grammar import load_grammar
 
         english = self._work.tagger.language == "en"

@@ -123,7 +123,7 @@ def _rounded(score: float, tau: float | None) -> float:
 
 def _note_foreign(dataset: Dataset, columns: PairColumns) -> None:
     """Say so if the first rows do not look like English, which the scorer is for."""
-    from sears_dsl.cli.screen.discovery import foreign_notes
+    from sears_dsl.cli.screen.strange_rows import foreign_notes
     from sears_dsl.judge.grammar import load_grammar
     from sears_dsl.meaning.judgements import pairs_of
 

@@ -1,4 +1,4 @@
-"""What `sears discover` shows: notes on the rows, known flips, what came out.
+"""What `sears discover` shows: known flips, and what came out.
 
 Always holds: a run ends with rules, or with what was tried, what came closest and what would help,
 in the numbers of this run.
@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from math import ceil
 from shlex import quote
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from sears_dsl.catalogue import closest_path
+from sears_dsl.catalogue import closest_path, shipped_rulesets
 from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.counts import HALF
 from sears_dsl.discovery.result.report import came_close, rate_cells, rounded
@@ -105,53 +105,12 @@ _NARROW = 120
 _SHOWN = 10
 _CLOSEST = 3
 _LONGEST_RULE = 60
+# Marks a share of rewrites that keep the meaning which is too low for a new rule.
+_DOUBTED = "*"
+# From this share of rows on, rewordings in general flip nearly all.
+_NEARLY_ALL = 0.9
 # Signs of the rule language that say nothing to whom it is new: sets, captures, groups, tests.
 _NOTATION = re.compile(r"[@$\[({|]")
-
-
-_FEW_WORDS, _MANY_WORDS = 1, 400
-# Some 2% to 7% of English rows do not look English; a share below this says nothing.
-_FOREIGN = 0.1
-# A tag or an entity of HTML; a few of them say nothing either.
-_MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
-
-
-def foreign_notes(
-    texts: Sequence[str], *, looks_english: Any, are_first: bool = False
-) -> list[str]:
-    """Return a sentence if a tenth of the rows, or of the first ones, do not look English."""
-    odd, count = sum(not looks_english(text) for text in texts), len(texts)
-    rows = f"{odd:,} of {'the first ' if are_first else ''}{count:,} rows"
-    note = f"{rows} do not look like English; scores are not calibrated for them"
-    return [note] if odd and odd >= _FOREIGN * count else []
-
-
-def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
-    """Return a sentence on each thing that is strange about rows."""
-    total = len(texts)
-    words = [len(text.split()) for text in texts]
-    short = sum(count <= _FEW_WORDS for count in words)
-    marked = [markup for text in texts if (markup := _MARKUP.search(text))]
-    long = sum(count > _MANY_WORDS for count in words)
-    notes = []
-    if total > 1 and len(set(texts)) == 1:
-        notes.append("all rows are the same text: what flips one flips all, and rates mean nothing")
-    if 2 * short > total:
-        notes.append(
-            f"{short:,} of {total:,} rows have only one word, which hardly any rule changes"
-        )
-    if long:
-        notes.append(
-            f"{long:,} of {total:,} rows have more than {_MANY_WORDS} words and are paraphrased "
-            "sentence by sentence, which is slow; rows of a sentence or two find more in less time"
-        )
-    notes += foreign_notes(texts, looks_english=looks_english)
-    if marked and len(marked) >= _FOREIGN * total:
-        notes.append(
-            f"{len(marked):,} of {total:,} rows contain markup, such as {marked[0].group()}: rules "
-            "do not recognize a word that touches it; rows without markup find more"
-        )
-    return notes
 
 
 def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) -> None:
@@ -289,14 +248,28 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     )
     one = funnel.passing <= 1
     passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
-    # Of those that are left, not all surely flip more often than rewordings in general.
-    more = funnel.selected == discovery.settings.rules < funnel.passing - funnel.collapsed
+    left_out = ", ".join(_left_out(discovery))
     yield (
         f"{passing}, known or new, {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
-        + (f" ({counted(funnel.collapsed, 'repeat')})" if funnel.collapsed else "")
-        + (f"; --rules {2 * funnel.selected} lists more of them" if more else "")
+        + (f" ({left_out})" if left_out else "")
+        + (f"; {_more_places(discovery)} lists more of them" if funnel.without_place else "")
     )
+
+
+def _left_out(discovery: Discovery) -> Iterator[str]:
+    """Why rules that passed are not in the table, unless there was no place for them."""
+    funnel = discovery.funnel
+    if funnel.collapsed:
+        yield counted(funnel.collapsed, "repeat")
+    rest = funnel.passing - funnel.collapsed - funnel.selected - funnel.without_place
+    if rest > 0:
+        nothing = "no flipped row" if discovery.settings.across == "any" else "nothing"
+        yield f"{rest:,} that {'adds' if rest == 1 else 'add'} {nothing}"
+
+
+def _more_places(discovery: Discovery) -> str:
+    return f"--rules {2 * discovery.settings.rules}"
 
 
 def _is_out_of_time(discovery: Discovery) -> bool:
@@ -319,7 +292,8 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     for each in discovery.rules:
         cells = [_shown(each), each.source or "new"]
         cells += rate_cells(each.flips, each.asked, each.interval)[: len(rate)]
-        cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
+        mark = _DOUBTED if _is_doubted(each, 1 - discovery.settings.delta) else ""
+        cells.append(rounded(each.at_tau / each.asked) + mark if each.asked else "")
         if held_out and each.held_out is not None:
             held = each.held_out
             cells += rate_cells(held.flips, held.changed, held.interval)[: len(rate)]
@@ -329,11 +303,36 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
+    least = 1 - discovery.settings.delta
+    if any(_is_doubted(each, least) for each in discovery.rules):
+        out.print(f"{_DOUBTED} known rules count as accepted, whatever the judge says of a rewrite")
+    if repeats := _repeats(discovery):
+        out.print(f"shown before and left out: {listed(repeats, _NAMED)}")
     single = [_shown(each) for each in discovery.rules if each.is_one_flip]
     if single:
         out.print(
             f"a single flip may be chance, as with {listed(single, _NAMED)}; more rows would tell"
         )
+
+
+def _is_doubted(rule: FoundRule, least: float) -> bool:
+    """Whether the judge refuses more rewrites of a known rule than a new one may have."""
+    return bool(rule.source) and rule.at_tau < least * rule.asked
+
+
+def _repeats(discovery: Discovery) -> list[str]:
+    """The known rules that were shown first and for which a listed rule now stands."""
+    if discovery.known is None:
+        return []
+    known = discovery.known.known
+    shown = {print_rule(known.rules[each]): each for each in discovery.known.best()[:_SHOWN]}
+    names = {each.text: _shown(each) for each in discovery.rules}
+    return [
+        f"{_known_name(known, shown[rule])} ({'inverse' if reason == 'inverse' else 'repeat'} "
+        f"of {names[into]})"
+        for rule, into, reason in discovery.collapsed
+        if rule in shown and into in names
+    ]
 
 
 def _shown(rule: FoundRule) -> str:
@@ -385,10 +384,25 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
             "rules were found on"
         )
     if discovery.base_rows and all(each.q_value > CERTAIN for each in discovery.rules):
-        out.print(
-            f"rewordings in general flip {rounded(discovery.base_rate)} of these rows; no rule "
-            f"above surely flips more (q ≤ {CERTAIN:g}), so each may be chance"
+        out.print(_not_certain(discovery.base_rate, discovery.base_rows))
+
+
+def _not_certain(base_rate: float, rows: int) -> str:
+    """Say that no rule surely flips more rows than rewordings in general, and what that means."""
+    flipped = round(base_rate * rows)
+    share = f"{flipped:,} of {counted(rows, 'row')}"
+    if flipped >= _NEARLY_ALL * rows:
+        often = "any" if flipped == rows else "nearly any"
+        return f"this model changes its answer with {often} rewording: in general, {share} flip"
+    if not flipped:
+        return (
+            f"rewordings in general flip none of {counted(rows, 'row')}; the rules above flip too "
+            f"few to be surely more than chance (q ≤ {CERTAIN:g})"
         )
+    return (
+        f"rewordings in general flip {share}; no rule above surely flips more (q ≤ {CERTAIN:g}), "
+        "so each may be chance"
+    )
 
 
 def _questions(discovery: Discovery) -> Iterator[str]:
@@ -409,7 +423,9 @@ def _questions(discovery: Discovery) -> Iterator[str]:
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
-    yield "no new rules" + ("; the rules above were known before" if known else " were found")
+    crowded = bool(discovery.funnel.new_without_place)
+    nothing = "no place was left for new rules" if crowded else "no new rules"
+    yield nothing + ("; the rules above were known before" if known else " were found")
     if not known and _withstands(discovery):
         funnel = discovery.funnel
         _, high = wilson_interval(0, funnel.searched)
@@ -430,8 +446,8 @@ def _flipping(discovery: Discovery) -> Sequence[NearMiss]:
 
 
 def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
-    """The closest rules that are shown if none was found: those that flip enough come first."""
-    return discovery.closest[: max(_CLOSEST, len(_flipping(discovery)))]
+    """The closest rules that are shown if none was found: those that flip enough, if any do."""
+    return _flipping(discovery) or discovery.closest[:_CLOSEST]
 
 
 def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
@@ -498,6 +514,14 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             "--budget-seconds continues this search"
         )
         return
+    if without_place := funnel.new_without_place:
+        shipped = shipped_rulesets()
+        any_shipped = any(each.source in shipped for each in discovery.rules)
+        yield (
+            f"more places: {_more_places(discovery)}, since {counted(without_place, 'new rule')} "
+            f"{'passes' if without_place == 1 else 'pass'}, too"
+            + ("; or --no-known, which leaves them all to new rules" if any_shipped else "")
+        )
     if discovery.budget_reached:
         lost = (
             (funnel.skipped, "row", "not paraphrased"),
@@ -520,14 +544,15 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             "(--paraphrases)"
         )
     rows = funnel.rows - funnel.unasked
-    yield (
-        f"more rows than these {rows:,}: a rule shows only if it changes several of them"
-        + (
-            f"; --holdout 0 searches all {funnel.right:,} that the model gets right"
-            if funnel.held_out
-            else ""
+    if not without_place:
+        yield (
+            f"more rows than these {rows:,}: a rule shows only if it changes several of them"
+            + (
+                f"; --holdout 0 searches all {funnel.right:,} that the model gets right"
+                if funnel.held_out
+                else ""
+            )
         )
-    )
     if _withstands(discovery):
         yield (
             "other kinds of changes: --known FILE tries your own rules, and `sears audit "

@@ -417,7 +417,7 @@ _ACROSS = {
 # Counts that a report shows only where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
-    "not_asked", "undecided", "collapsed",
+    "not_asked", "undecided", "collapsed", "without_place", "new_without_place",
 }  # fmt: skip
 
 
@@ -460,7 +460,8 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
         case "flips":
             least = discovery.least_flips(known=each.judged is None)
             needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
-            return f"{proof}, but it flips only {each.flips:,} of {rows}; {needed}"
+            flips = f"only {each.flips:,}" if each.flips else "none"
+            return f"{proof}, but it flips {flips} of {rows}; {needed}"
         case "rate":
             return (
                 f"{proof}, but it flips only {each.flips:,} of {rows}, "
