@@ -43,7 +43,7 @@ def test_several_texts_and_lines_are_tried() -> None:
         "        no token matches the first element, `movie`",
         "fires   Movies, a film",
     ]
-    told = json.loads(run("try", "movie -> film", "A movie.", "no", "--json").output)
+    told = json.loads(run("try", "movie -> film", "A movie.", "no", "--json").stdout)
     assert [each["rules"][0]["fired"] for each in told] == [True, False]
 
 
@@ -112,7 +112,7 @@ def test_a_renamed_rule_differs_once(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text\na movie\na big movie\n")
     paths = [str(tmp_path / name) for name in ("old.sear", "new.sear")]
     done = run("diff", *paths, "--on", str(tmp_path / "rows.csv"), "--json")
-    told = json.loads(done.output)
+    told = json.loads(done.stdout)
     assert [(each["row"], each["rule"]) for each in told["rows"]] == [(2, "b")]
     assert told["renamed"][0]["new"] == "wh2"
 

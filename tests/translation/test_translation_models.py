@@ -312,7 +312,7 @@ def test_the_command_lists_and_verifies(models: Path) -> None:
     listed = CliRunner().invoke(pivots_group, ["list"])
     assert listed.exit_code == 0
     assert "Some/opus-mt-en-xx  translates (hub)" in listed.output
-    as_json = json.loads(CliRunner().invoke(pivots_group, ["list", "--json"]).output)
+    as_json = json.loads(CliRunner().invoke(pivots_group, ["list", "--json"]).stdout)
     assert [model["name"] for model in as_json] == [
         "bergamot-enpt", "bergamot-pten", "minilm", "smollm2", "Some/opus-mt-en-xx",
     ]  # fmt: skip

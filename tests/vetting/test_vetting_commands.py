@@ -317,7 +317,7 @@ def test_reviewers_who_contradict_each_other_about_pairs_are_reported(folder: Pa
 
 def test_agreement_as_json(folder: Path) -> None:
     result = vetted("words.sear", *journals(folder), "--json")
-    told = json.loads(result.output)
+    told = json.loads(result.stdout)
     decided = [each["decided"] for each in told["outcomes"]]
     assert decided == ["kept", "disputed", "rejected", "kept", "unjudged"]
     [cohen] = told["agreement"]["rules"]["pairs"]
@@ -337,7 +337,7 @@ def test_agreement_of_three_is_called_by_its_name_and_picks_that_nobody_made_are
             journal.append("accept", {"rule": rule, "shown": []})
     arguments = ["words.sear", *paths, "eve.jsonl"]
     result = vetted(*arguments, "--json")
-    assert json.loads(result.output)["agreement"]["rules"]["all"]["coefficient"] == "Fleiss' κ"
+    assert json.loads(result.stdout)["agreement"]["rules"]["all"]["coefficient"] == "Fleiss' κ"
     result = vetted(*arguments)
     assert "rules: Fleiss' κ of all 3: " in result.output
     assert "picks" not in result.output
