@@ -146,8 +146,9 @@ def test_a_file_may_say_what_a_function_may_say(
 @pytest.mark.parametrize(
     ("comparison", "value", "told"),
     [*[("within:1", value, "write one number") for value in ('"many"', str(10**400))],
-     ("set", "[[1]]", "write the labels of a row"), ("entities", '"LOC"', "write [start, end, label]"),
-     ("squad", "null", "give every row"), *[("exact", value, "give every row") for value in ('""', "0.5", "null", "[1]")]],
+     ("set", "[[1]]", "write the labels of a row"),
+     ("entities", '"LOC"', "write [start, end, label]"), ("squad", "null", "give every row"),
+     *[("exact", value, "give every row") for value in ('""', "0.5", "null", "[1]")]],
 )  # fmt: skip
 def test_a_prediction_that_cannot_be_compared_is_an_error_that_says_how_to_write_it(
     tmp_path: Path, comparison: str, value: str, told: str
