@@ -178,7 +178,7 @@ def audit(
     )
     robust = robustness(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later,
-        further=() if sentences is None else sentences.table.labels,
+        further=() if sentences is None else sentences.labels,
     )  # fmt: skip
     if robust is not None and sentences is not None:
         robust = template_answers.with_templates(robust, sentences, effects, gates=gates)
@@ -482,7 +482,7 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
     known |= {answer.label for answer in effects.answers}
     for effect in effects.rules:
         label = effect.expect.label
-        if label and len(effect) and effect.failed.all() and label not in known:
+        if label and len(effect) and effect.failed.all() and effect.label not in known:
             yield (
                 f"{effect.name} expects the label {readable(label)!r}, which no row has and the "
                 "model never gives."

@@ -4,14 +4,14 @@ In: two `AuditDocument`s. Out: `ComparisonDocument`. Only rows that both audits 
 so that no model is called better for having other rows right. Each comparison is McNemar's exact
 test on these pairs. All tests of rules and accuracies (in a grid, those of all models against the
 first) are one family after Holm: whatever else changed, at most one of twenty documents calls
-anything worse by mistake. What rules do together is compared over those that both audits have. A
+anything worse by mistake. What rules do together is compared over rewrites that both audits have. A
 rule that was changed under its id, or is read under other sets or options, is another one. What
 cannot be compared is listed with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
 
@@ -160,16 +160,13 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
         if one and other and not _otherwise(one, other)
     }  # fmt: skip
     keeping = [both for both in common.values() if both[0].expect == "same"]
-    flips = [
-        {row for record in of_audit for row in _tested_and_failed(record)[1]}
-        for of_audit in ([one for one, _ in keeping], [other for _, other in keeping])
-    ]
+    changed, *flips = _changed_and_flipped(keeping)
     right = [_marked(each.right_rows) for each in (first, second)]
     every = set(range(1, first.data.rows + 1))
     accuracies: dict[str, Paired] = {}
     if first.labelled and second.labelled:
         accuracies[ACCURACY] = _pairs(every, *right)
-        if any(each.changed for pair in keeping for each in pair):
+        if changed:
             right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
             accuracies[AGAINST_WORST] = _pairs(every, *right_at_worst)
     one, other = first.sentences, second.sentences
@@ -283,6 +280,22 @@ def _tested_and_failed(record: documents.RuleRecord) -> tuple[set[int], set[int]
         row for row, each in zip(record.row_numbers, record.as_expected, strict=True) if each
     }
     return tested, tested - as_expected
+
+
+def _changed_and_flipped(
+    rules: Iterable[tuple[documents.RuleRecord, documents.RuleRecord]],
+) -> tuple[set[int], set[int], set[int]]:
+    """The rows that rules change in both audits, then those that they flip in each.
+
+    A rewrite that one audit lost, refused or rejected by its oracle, counts in neither.
+    """
+    changed, first, second = set[int](), set[int](), set[int]()
+    for one, other in rules:
+        both = {*one.row_numbers}.intersection(other.row_numbers)
+        changed |= both
+        first |= _tested_and_failed(one)[1] & both
+        second |= _tested_and_failed(other)[1] & both
+    return changed, first, second
 
 
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:

@@ -45,9 +45,16 @@ _UNKNOWN = "-"
 
 
 def per_row_text(numbers: Iterable[float | None]) -> str:
-    """Write numbers with four digits each and spaces between; "" if none is known."""
-    words = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
+    """Write numbers with all digits that tell them apart and spaces between; "" if none is known.
+
+    Rounded, a confidence below a limit could reach it.
+    """
+    words = [_UNKNOWN if each is None or math.isnan(each) else _digits(each) for each in numbers]
     return "" if all(each == _UNKNOWN for each in words) else " ".join(words)
+
+
+def _digits(number: float) -> str:
+    return f"{number:.0f}" if float(number).is_integer() else repr(float(number))
 
 
 def per_row_numbers(text: str, rows: int) -> Sequence[float | None]:

@@ -189,7 +189,8 @@ def collect_answers(
         kind: FeatureKind = "category" if of_words else "number"
         features.append(Feature(name, kind, [values[each.row] for each in answers]))
     # A row of the file stands there once for each of the columns that rules may rewrite.
-    copies = 1 + next(iter(audits.values())).data.column.count(",")
+    identity = next(iter(audits.values())).data
+    copies = identity.column_sets or 1 + identity.column.count(",")
     return LearningRows(
         wrong=np.array([each.wrong for each in answers], np.bool_),
         rows=np.array([each.row // copies for each in answers], np.int64),

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import answers_equal
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, lost_rewrites
 from sears_dsl.auditing.slices import as_numbers, for_rows, is_empty
@@ -281,7 +280,7 @@ def why_no_classes(effects: Effects, further: Iterable[str] = ()) -> str:
 def _all_labels(effects: Effects, further: Iterable[str]) -> tuple[str, ...]:
     labels = {label for of_row in effects.data.labels or () for label in of_row}
     if effects.labelled:
-        labels |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
+        labels |= {each.label for each in effects.rules if each.expect.kind == "label"}
     return tuple(sorted({*labels, *further}))
 
 
@@ -304,7 +303,7 @@ def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
 def _as_constant(effect: RuleEffect, label: str, right: Flags) -> Flags:
     """Rewrites of a rule on which this label is what the rule expects."""
     if effect.expect.kind == "label":
-        return np.full(len(effect), answers_equal(label, effect.expect.label), np.bool_)
+        return np.full(len(effect), label == effect.label, np.bool_)
     same = right[effect.rows]
     return same if effect.expect.kind == "same" else ~same
 

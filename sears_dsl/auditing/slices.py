@@ -209,7 +209,8 @@ def is_empty(value: object) -> bool:
 def as_numbers(values: Sequence[Any]) -> list[float | None] | None:
     """The values as numbers, None for empty ones; None if one is no number, such as a truth value.
 
-    A number may be written as text, since a file of text holds nothing else.
+    A whole number that no float can hold is none either. A number may be written as text, since a
+    file of text holds nothing else.
 
     Example:
         >>> as_numbers(["1", 2.5, ""]), as_numbers(["1", "one"]), as_numbers([True])
@@ -222,7 +223,7 @@ def as_numbers(values: Sequence[Any]) -> list[float | None] | None:
             continue
         try:
             number = float("nan" if isinstance(value, bool) else value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         if not np.isfinite(number):
             return None
@@ -391,8 +392,10 @@ def read_slicings(
 
 
 def _text(cell: Any, where: str) -> str | None:
-    if cell is None or isinstance(cell, str):
+    if isinstance(cell, str):
         return cell
+    if is_missing(cell):
+        return None
     if isinstance(cell, (int, float)):
         return str(cell)
     raise DataError(

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, is_right
+from sears_dsl.answers import Comparison, answer_text, is_right
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing import robustness as semantic
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
@@ -42,12 +42,14 @@ _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
-    `before` is how many rows of data it has right, and how many there are; None if the rows have no
-    labels, or are the sentences themselves (`are_rows`).
+    `labels` are those of the sentences, written as answers are: 1 for 1.0. `before` is how many
+    rows of data it has right, and how many there are; None if the rows have no labels, or are the
+    sentences themselves (`are_rows`).
     """
 
     table: GeneratedTable
     templates: Mapping[str, Template]
+    labels: tuple[str, ...]
     right: Flags
     before: tuple[int, int] | None
     are_rows: bool
@@ -60,8 +62,8 @@ class TemplateAnswers:
     @cached_property
     def of_label(self) -> dict[str, Flags]:
         """Label → which sentences have it."""
-        labels = sorted(self.table.labels)
-        of_sentence = _numbered(self.table.columns[LABEL], labels)
+        labels = sorted(set(self.labels))
+        of_sentence = _numbered(self.labels, labels)
         return {label: of_sentence == number for number, label in enumerate(labels)}
 
 
@@ -81,7 +83,8 @@ def template_answers(
     templates = {
         name: template for ruleset in rulesets for name, template in ruleset.named_templates
     }
-    data, texts, labels = effects.data, table.columns[TEXT], table.columns[LABEL]
+    data, texts = effects.data, table.columns[TEXT]
+    labels = [answer_text(each, comparison) or each for each in table.columns[LABEL]]
     labelled = sorted(zip(texts, ((label,) for label in labels), strict=True))
     are_rows = sorted(zip(data.texts, data.labels or (), strict=False)) == labelled
     if not are_rows:
@@ -95,6 +98,7 @@ def template_answers(
     return TemplateAnswers(
         table=table,
         templates=templates,
+        labels=tuple(labels),
         right=np.array(right, np.bool_),
         before=(int(effects.right.sum()), len(effects.right)) if has_accuracy else None,
         are_rows=are_rows,
@@ -123,8 +127,9 @@ def template_notes(
         )
     known = {label for of_row in effects.data.labels or () for label in of_row}
     if answers.before is not None:
-        for label in sorted(set(answers.table.columns[LABEL]) - known):
-            names = [name for name, e in answers.templates.items() if e.metadata.label == label]
+        named = list(answers.templates)
+        for label in sorted(set(answers.labels) - known):
+            names = [named[place] for place in np.unique(answers.template[answers.of_label[label]])]
             has = "has" if len(names) == 1 else "have"
             in_rows = listed([repr(semantic.writable(each)) for each in sorted(known)], _NAMED)
             yield (
@@ -155,7 +160,7 @@ def template_column(
 ) -> Iterator[semantic.ColumnAccuracy]:
     """The accuracy over all templates, with the mean and what a constant answer would score."""
     if answers is not None:
-        labels = semantic.labels_of(effects, answers.table.labels)
+        labels = semantic.labels_of(effects, answers.labels)
         yield semantic.ColumnAccuracy(
             column=semantic.OF_SENTENCES,
             values=len(np.unique(answers.template)),
@@ -184,7 +189,7 @@ def with_templates(
 
     A gate that is about rules and templates holds only if it holds for both.
     """
-    labels = semantic.labels_of(effects, answers.table.labels)
+    labels = semantic.labels_of(effects, answers.labels)
     known = answers.templates
     places = {name: number for number, name in enumerate(known)}
     rejected = {each.name: each.rejected for each in answers.table.templates}
@@ -221,7 +226,7 @@ def with_templates(
             why_empty=f"the oracle rejected {counted(lost, 'sentence')}"
             if lost
             else "the templates write no sentence",
-            why_unknown=semantic.why_no_classes(effects, answers.table.labels),
+            why_unknown=semantic.why_no_classes(effects, answers.labels),
         )  # fmt: skip
         if any(map(gate.is_about, effects.rules)):
             outcomes = (of_rules.outcome, outcome)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sears_dsl.answers import REFUSED, Comparison, answers_equal, carry_back, is_right
+from sears_dsl.answers import REFUSED, Comparison, answer_text, answers_equal, carry_back, is_right
 from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
@@ -85,6 +85,11 @@ class RuleEffect:
         return rule_called(self.text, self.id)
 
     @property
+    def label(self) -> str:
+        """The label that the rule expects, written as answers are: 1 for 1.0; "" for none."""
+        return answer_text(self.expect.label, self.comparison) or self.expect.label
+
+    @property
     def flipped(self) -> Flags:
         """Rows that the model has right before the rule and wrong after it."""
         return self.right_before & ~self.right_after
@@ -116,7 +121,7 @@ class RuleEffect:
             return self.right_after
         if self.expect.kind == "flip":
             return ~self.right_after
-        label, comparison = self.expect.label, self.comparison
+        label, comparison = self.label, self.comparison
         return np.array(
             [answers_equal(answer, label, comparison=comparison) for answer in self.after], np.bool_
         )

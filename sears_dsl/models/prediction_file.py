@@ -114,10 +114,10 @@ class FilePredictor(AnsweringPredictor):
                 label = _label(value, where, self._comparison)
                 answer = Answer(label, _confidence(confidence, where))
                 before = known.setdefault(str(key), answer)
-                if before.label != answer.label:
+                if before != answer:
+                    now, was = map(_in_words, (answer, before))
                     raise DataError(
-                        f"{where}: the id {key} has the prediction {answer.label!r}, but had "
-                        f"{before.label!r} before",
+                        f"{where}: the id {key} has {now}, but had {was} before",
                         help="keep one of them",
                     )
         return known
@@ -153,6 +153,12 @@ class FilePredictor(AnsweringPredictor):
             )
         key = row.pop(_ID)
         return {key: row}
+
+
+def _in_words(answer: Answer) -> str:
+    if answer.confidence is None:
+        return f"the prediction {answer.label!r}"
+    return f"the prediction {answer.label!r} with confidence {answer.confidence:g}"
 
 
 def _check_format(predictions: Path) -> None:

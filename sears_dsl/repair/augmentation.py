@@ -64,11 +64,10 @@ class NewText:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Every distinct rewrite of some rows, by row, and how many rows each rule changes."""
+    """Every distinct rewrite of some rows, by row, and how many are left out for which reason."""
 
     rewrites: Sequence[NewText]
     rule_ids: Sequence[str]
-    changed: Mapping[int, int]
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -164,7 +163,7 @@ def expand(
         else:
             label = None if expected == own else expected
             rewritten.append(NewText(row, text, tuple(rules), label, moved.get(place, {})))
-    return Expansion(rewritten, rule_ids, Counter(pairs.rules.tolist()), left_out)
+    return Expansion(rewritten, rule_ids, left_out)
 
 
 def expand_table(
@@ -200,17 +199,14 @@ def expand_table(
     }  # fmt: skip
     if len(parts) == 1:
         return next(iter(parts.values()))
-    changed, left_out = Counter[int](), Counter[str]()
-    for part in parts.values():
-        changed.update(part.changed)
-        left_out.update(part.left_out)
+    left_out = sum((Counter(part.left_out) for part in parts.values()), Counter[str]())
     rewrites = [
         replace(each, moved={**each.moved, name: each.text})
         for name, part in parts.items()
         for each in part.rewrites
     ]
     ids = next(iter(parts.values())).rule_ids
-    return Expansion(sorted(rewrites, key=lambda each: each.row), ids, changed, left_out)
+    return Expansion(sorted(rewrites, key=lambda each: each.row), ids, left_out)
 
 
 def _moved(rewrites: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:

@@ -12,7 +12,8 @@ compared on the same rows and seeds, and a row takes all of its rewrites along. 
 (no row changed, or no error is left), that shows a want of rows, not certainty. The interval is
 then Bonett and Price's for paired shares, or Wilson's of the error that is left. If fewer than ten
 rows changed, resampling knows little of what other rows would do, and the interval is widened to
-hold Bonett and Price's as well, and the interval of the relative change reaches as far.
+hold Bonett and Price's as well, and the interval of the relative change reaches as far, as it does
+if it excludes 0 and that of the difference does not.
 """
 
 from __future__ import annotations
@@ -143,12 +144,14 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
     if _is_point(fall_interval):
         low, high = (float(end) for end in wilson_interval(left * rows, rows))
         fall_interval = (1 - high / error, 1 - low / error)
-    if error and fall_interval is not None and interval is not None and interval != drawn:
+    if error and fall_interval is not None and interval is not None:
         # A fall that excludes 0 beside a difference that does not would claim too much.
-        fall_interval = (
-            min(fall_interval[0], -interval[1] / error),
-            max(fall_interval[1], min(1.0, -interval[0] / error)),
-        )
+        claims = _holds_zero(interval) and not _holds_zero(fall_interval)
+        if claims or interval != drawn:
+            fall_interval = (
+                min(fall_interval[0], -interval[1] / error),
+                max(fall_interval[1], min(1.0, -interval[0] / error)),
+            )
     return ErrorChange(
         difference=left - error,
         interval=interval,
@@ -159,6 +162,10 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
 
 def _is_point(interval: Interval | None) -> bool:
     return interval is not None and isclose(*interval, abs_tol=1e-9)
+
+
+def _holds_zero(interval: Interval) -> bool:
+    return interval[0] <= 0 <= interval[1]
 
 
 def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from audited import audited, rows_of
 from click.testing import CliRunner
 from rich.console import Console
 
+import sears_dsl as sears
 from sears_dsl.auditing.comparison import compare
 from sears_dsl.auditing.document import AuditDocument, write_document
 from sears_dsl.auditing.gates import Gates
@@ -103,6 +105,40 @@ def test_a_rule_that_changed_under_its_id_is_named_with_what_changed() -> None:
     told = "not compared, because changed in c: movie -> film (film) (option repair was off)"
     assert told in found.summary
     assert not any("changed in b" in line for line in found.summary)
+
+
+@pytest.mark.parametrize("lost", [range(30), range(20)], ids=["all", "most"])
+def test_rewrites_that_one_audit_lost_make_no_model_better(lost: range) -> None:
+    """The same model and rules: only the oracle of one audit rejects rewrites."""
+    rows = [(f"This movie {number}", "good") for number in range(30)]
+    rules = sears.parse("movie -> film\nthis -> the")
+
+    def model(texts: list[str]) -> list[str]:
+        return ["bad" if "film" in text else "good" for text in texts]
+
+    def oracle(rewrites: list[dict[str, str]]) -> list[bool]:
+        rejected = {f"This film {number}" for number in lost}
+        return [rewrite["text"] not in rejected for rewrite in rewrites]
+
+    whole = sears.audit(model, rows, rules, scorer=None).document
+    fewer = sears.audit(model, rows, rules, scorer=None, oracle=oracle).document
+    for found in (compare(whole, fewer), compare(fewer, whole)):
+        assert not found.worse
+        for paired in (found.rows_flipped, found.worst_accuracy):
+            assert paired is not None
+            assert paired.only_first == paired.only_second == 0
+        assert found.rows_flipped.first == 30 - len(lost)
+    assert not grid({"a": fewer, "b": whole, "c": whole}).worse
+
+
+def test_no_worst_rewrites_are_compared_where_audits_share_none() -> None:
+    whole = flipping(ALL)
+    halves = [
+        whole.model_copy(update={"rules": (replace(whole.rules[0], rows=rows, outcomes=marks),)})
+        for rows, marks in (("1 2 3", "kkf"), ("4 5", "ff"))
+    ]
+    assert compare(whole, halves[0]).worst_accuracy is not None
+    assert compare(*halves).worst_accuracy is None
 
 
 def test_rules_that_all_models_share_are_distinguished_from_those_of_one() -> None:

@@ -423,6 +423,30 @@ def test_one_number_of_labels_corrects_rules_and_templates(folder: Path) -> None
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("one", ["1", "1.0"])
+def test_a_template_whose_label_has_a_point_has_that_of_the_rows(folder: Path, one: str) -> None:
+    rules = sears.parse(
+        f'set KIND = film | play | book\ntemplate seen: "A {{KIND}}."\n  label: {one}\n'
+        'template none: "No {KIND}."\n  label: 0\n'
+    )
+
+    def predict(texts: list[str]) -> list[int]:
+        return [int("No" not in text) for text in texts]
+
+    rows = [("No movie.", "0"), ("A movie.", "1")] * 20
+    found = sears.audit(predict, rows, rules, scorer=None, tolerance="5%").document
+    assert found.robustness is not None
+    assert found.robustness.labels == 2
+    constants = [(each.name, each.constant) for each in found.robustness.records[1:]]
+    assert [(name, each and (each.answer, each.rate)) for name, each in constants] == [
+        ("seen", ("1", 1.0)), ("none", ("0", 1.0)),
+    ]  # fmt: skip
+    assert not [note for note in found.notes if "the rows of the data have only" in note]
+    # Where the sentences are the rows, they are not reported once more beside them.
+    alone = sears.audit(predict, None, rules, scorer=None, slices=["template"]).document
+    assert alone.sentences is None
+
+
 def test_a_gate_whose_sentences_the_oracle_rejects_names_the_oracle(templates: Path) -> None:
     (templates / "affirming_oracle.py").write_text(
         'def keep(rows):\n    return [" not " not in row["text"] for row in rows]\n'

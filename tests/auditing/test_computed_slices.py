@@ -54,6 +54,23 @@ def test_values_are_those_of_texts_and_annotators() -> None:
     assert agreement.parts() == ["67%", "100%", "(empty)", "(empty)"]
 
 
+@pytest.mark.parametrize("empty", ["null", "NaN"])
+def test_a_cell_that_holds_nothing_has_no_value(empty: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        f'{{"q": "Who is it?", "a": [{empty}, "Ada"]}}\n{{"q": {empty}, "a": {empty}}}\n'
+    )
+    slicings = read_slicings(str(path), ["words(q)", "first-word(q)", "agreement(a)"])
+    for computed, value in zip(slicings.values(), (3, "who", 1), strict=True):
+        assert isinstance(computed, Computed)
+        assert computed.values() == [value, None]
+
+
+def test_whole_numbers_that_no_float_can_hold_stay_as_they_are() -> None:
+    values = [10**400 + number for number in range(12)]
+    assert parts_of(values) == list(map(str, values))
+
+
 def test_short_texts_are_counted_word_by_word_and_long_ones_in_ranges() -> None:
     lengths = [1, 1, 2, 9, 10, 30]
     short = Computed("words", "t", ["x " * length for length in lengths]).parts()

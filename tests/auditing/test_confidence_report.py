@@ -26,6 +26,14 @@ def test_confidences_are_split_by_what_is_right_after_each_rule() -> None:
     assert film.sure_and_wrong(0.9).count == 0
 
 
+def test_an_answer_just_below_the_limit_is_not_called_sure() -> None:
+    document = audited(rows_of("f" * 10), rules=RULES, sure=(0.95, 0.89996))
+    _, film = answer_confidences(document)
+    assert (len(film.wrong), film.sure_and_wrong(0.9).count) == (10, 0)
+    assert document.rules[0].confidence is not None
+    assert document.rules[0].confidence.sure_flips == 0
+
+
 def test_page_and_markdown_say_every_count() -> None:
     document = audited(rows_of("k" * 6 + "f" * 4), rules=RULES, sure=(0.95, 0.35))
     page, markdown = audit_page(document), audit_markdown(document)
@@ -56,6 +64,12 @@ def test_bars_of_both_sides_are_shares_of_their_own_side() -> None:
     drawn = mirrored([0] * 9 + [1], [0] * 9 + [1000])
     assert drawn.count('width="108.0"') == 2
     assert 'aria-label="1 wrong answers, 1 of them in the highest tenth' in drawn
+
+
+def test_numbers_of_rows_come_back_as_they_went() -> None:
+    numbers = [1 / 3, 0.0, 1.0, 5e-324, 12345.0]
+    assert per_row_numbers(per_row_text(numbers), 5) == numbers
+    assert per_row_text([12345.0, 0.95]) == "12345 0.95"
 
 
 def test_what_is_not_known_is_read_as_not_known() -> None:

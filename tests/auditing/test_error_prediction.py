@@ -302,6 +302,18 @@ def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:
     assert "an audit is named twice" in str(done.exception)
 
 
+def test_a_column_with_a_comma_in_its_name_is_one_column() -> None:
+    rows = [{"review,text": f"No movie {n}", "label": str(n % 2)} for n in range(12)]
+
+    def model(texts: list[str]) -> list[str]:
+        return [str(int(text.split()[-1]) % 2) for text in texts]
+
+    rules = parse("rule film: movie -> film\n")
+    audit = sears.audit(model, rows, rules, text="review,text", label="label", scorer=None)
+    answers = collect_answers({"a": audit.document})
+    assert answers.rows.tolist() == [*range(12)] * 2
+
+
 @pytest.mark.parametrize("named", ["a,b", "a, b"])
 def test_rows_of_which_two_columns_are_rewritten_are_those_of_the_file(named: str) -> None:
     rows = [

@@ -186,6 +186,28 @@ def test_with_three_labels_any_other_one_is_a_flip() -> None:
     assert whole.constant.rate == 2 / 3
 
 
+def test_a_label_with_a_point_is_the_whole_number_also_among_all_labels() -> None:
+    """1.0 is the label 1, so there are two labels, and half right is no better than a guess."""
+    for written in ("1", "1.0"):
+        effects = effects_on(
+            f"rule one: movie -> film\n  expect: label {written}\n",
+            [(f"movie {number}", str(number % 2)) for number in range(40)],
+            lambda texts: [str(int(text[-1]) // 5 if "film" in text else 0) for text in texts],
+        )
+        found = robustness_of(effects)
+        assert found.labels == 2
+        assert (of(found, "all").after, of(found, "all").after_corrected) == (0.5, 0.0)
+        [constant] = {each.constant for each in found.records}
+        assert constant is not None
+        assert (constant.answer, constant.rate) == ("1", 1.0)
+    never = effects_on(
+        "rule one: movie -> film\n  expect: label 1.0\n",
+        [(f"movie {number}", str(number % 2)) for number in range(40)],
+        lambda texts: ["0" for _ in texts],
+    )
+    assert not [note for note in document_of(never).notes if "expects the label" in note]
+
+
 def test_a_rule_that_names_the_label_is_judged_by_it_on_rows_of_any_label() -> None:
     effects = effects_on(
         "is -> is by no means\n  expect: label negative\n", REVIEWS, lambda texts: [

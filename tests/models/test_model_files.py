@@ -95,9 +95,14 @@ def test_any_text_survives_the_file_of_inputs(
     [
         ("id,label\n1,x\n", "has no column 'prediction', only id, label"),
         ("id,prediction\n1,\n", "row 1: '' is not a prediction"),
-        ("id,prediction\n1,a\n1,b\n", "row 2: the id 1 has the prediction 'b', but had 'a'"),
+        ("id,prediction\n1,a\n1,b\n",
+         "row 2: the id 1 has the prediction 'b', but had the prediction 'a' before"),
+        ("id,prediction,confidence\n1,a,0.2\n1,a,0.9\n",
+         "row 2: the id 1 has the prediction 'a' with confidence 0.9, but had the prediction 'a' "
+         "with confidence 0.2 before"),
+        ("id,prediction,confidence\n1,a,0.2\n1,a,\n", "has the prediction 'a', but had"),
     ],
-)
+)  # fmt: skip
 def test_files_of_predictions_that_are_none(tmp_path: Path, content: str, told: str) -> None:
     predictions = tmp_path / "labels.csv"
     predictions.write_text(content)
@@ -140,7 +145,8 @@ def test_a_file_may_say_what_a_function_may_say(
 
 @pytest.mark.parametrize(
     ("comparison", "value", "told"),
-    [("within:1", '"many"', "write one number"), ("set", "[[1]]", "write the labels of a row"),
+    [*[("within:1", value, "write one number") for value in ('"many"', str(10**400))],
+     ("set", "[[1]]", "write the labels of a row"),
      ("entities", '"LOC"', "write [start, end, label]"), ("squad", "null", "give every row"),
      *[("exact", value, "give every row") for value in ('""', "0.5", "null", "[1]")]],
 )  # fmt: skip

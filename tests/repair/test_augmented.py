@@ -119,7 +119,7 @@ def test_texts_that_no_rule_changes_are_an_error_and_not_a_silent_copy() -> None
 
 
 def test_where_all_rewrites_are_left_out_every_reason_is_reported() -> None:
-    nothing = Expansion((), (), {}, {TOUCHED: 2, REJECTED: 1})
+    nothing = Expansion((), (), {TOUCHED: 2, REJECTED: 1})
     with pytest.raises(DataError) as told:
         nothing.require_some("train.csv")
     assert told.value.message == (

@@ -141,6 +141,19 @@ def test_a_relative_change_of_few_rows_claims_no_more_than_the_change(
     assert found.fall_interval[1] == 1
 
 
+def test_a_relative_change_rules_out_no_change_only_where_the_change_does() -> None:
+    """Some samples have no error before: a difference counts them, a share of the error cannot."""
+    before = Outcomes(
+        np.array([[True, False, False]]), np.array([[True, True, False]]), np.arange(3)
+    )
+    after = Outcomes(np.array([[False, False, True]]), np.ones((1, 3), np.bool_), np.arange(3))
+    found = change(before, after)
+    assert found.interval is not None
+    assert found.fall_interval is not None
+    assert found.interval[0] < 0 < found.interval[1]
+    assert found.fall_interval[0] < 0 < found.fall_interval[1]
+
+
 def test_only_counted_items_count() -> None:
     wrong = np.array([[True, True, False, False]])
     counted = np.array([[True, False, True, False]])

@@ -33,7 +33,11 @@ class _VersionedFile(BaseModel):
 
 
 class DataIdentity(_ManifestPart):
-    """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed."""
+    """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed.
+
+    `column_sets` is how many columns, or sets of them, rules may rewrite; each row of the file
+    stands there so often. It is None in documents of earlier versions.
+    """
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     rows: int = Field(ge=0)
@@ -42,6 +46,7 @@ class DataIdentity(_ManifestPart):
     also: tuple[str, ...] = ()
     protect: tuple[str, ...] = ()
     spans: tuple[str, ...] = ()
+    column_sets: int | None = None
 
     @classmethod
     def of(cls, data: LabelledRows, *, label: str | None, also: tuple[str, ...]) -> DataIdentity:
@@ -55,6 +60,7 @@ class DataIdentity(_ManifestPart):
             also=tuple(dict.fromkeys((*also, *filter(None, (data.image, data.choices))))),
             protect=protection.columns,
             spans=tuple(map(str, protection.spans)),
+            column_sets=len(set(data.rewritten_columns or ())) or 1,
         )
 
 
