@@ -265,9 +265,14 @@ def line_body(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
+def as_row(line: str) -> str:
+    """A line of a row; an empty last line gets a line end, since without one it is no row."""
+    return line or "\n"
+
+
 def _as_line(text: str, end: str) -> str:
     """A line that is read as this text."""
-    line = text + end
+    line = as_row(text + end)
     if "\n" in text or line_body(line) != text:
         raise DataError(
             f"a text with line ends is not one line of plain text: {text!r}", help="write jsonl"

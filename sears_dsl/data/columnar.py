@@ -200,6 +200,13 @@ def _of_categories(array: Any, kind: Any) -> Any:
     return arrow.DictionaryArray.from_arrays(numbers, values, ordered=kind.ordered)
 
 
+def column_of(table: Any, name: str) -> Any:
+    """A column of a table or a record batch; a `DataError` if two have its name."""
+    if table.schema.get_field_index(name) < 0:
+        raise DataError(f"two columns are named {name!r}", help="rename one: table.rename_columns")
+    return table.column(name)
+
+
 def empty_batch(schema: Any) -> Any:
     """A record batch of no rows."""
     return require_pyarrow().RecordBatch.from_pylist([], schema=schema)
@@ -213,7 +220,7 @@ class RecordBatchColumns(batches.LazyColumns):
         self.record_batch = record_batch
 
     def _values(self, name: str) -> ArrowValues:
-        return ArrowValues(self.record_batch.column(name))
+        return ArrowValues(column_of(self.record_batch, name))
 
     def named(self, names: Sequence[str]) -> RecordBatchColumns:
         """Some of the columns."""
@@ -300,7 +307,7 @@ def joined(parts: Sequence[Mapping[str, Sequence[Any]]]) -> Mapping[str, ArrowVa
     if not all(schema.equals(each.schema) for each in record_batches):
         return None
     table = require_pyarrow().Table.from_batches(record_batches)
-    return {name: ArrowValues(table.column(name)) for name in schema.names}
+    return {name: ArrowValues(column_of(table, name)) for name in schema.names}
 
 
 def class_names(columns: Mapping[str, Sequence[Any]], column: str) -> tuple[str, ...]:
@@ -511,8 +518,7 @@ def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
 
 
 def _table(part: bytes, *, views: bool) -> Any:
-    table = require_pyarrow().ipc.open_stream(part).read_all()
-    return with_plain_categories(table, views=views)
+    return with_plain_categories(require_pyarrow().ipc.open_stream(part).read_all(), views=views)
 
 
 def _part(record_batch: Any) -> bytes:
@@ -560,9 +566,8 @@ class _ColumnarReader(batches.Reader):
         try:
             with open(self._path, "rb") as file:
                 schema, record_batches = open_columnar(file, self._form, rows=options.rows)
-                names = schema.names
-                for name in names:
-                    if names.count(name) > 1:
+                for name in schema.names:
+                    if schema.get_field_index(name) < 0:
                         raise DataError(f"{self._path}: two columns are named {name!r}")
                 for record_batch in record_batches:
                     if options.limit is not None:

@@ -39,6 +39,7 @@ _QUOTED = r'"(?:[^"]|"")*"'
 _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 # Spreadsheets take the delimiter from a line before the header: ``sep=;``.
 _DELIMITER_LINE = re.compile(r"sep=([,;|\t])\r?\n")
+_SAYS_MORE = re.compile("sep=[,;|\t]$|\ufeff")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NO_HEADER = (
     "add a first line with the column names, or let the option `--no-header` call them 1, 2, …"
@@ -88,8 +89,9 @@ class Delimited(batches.TextFormat):
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
         line = self.fields(names)
-        # Without quotes, the names could be split at another delimiter when they are read.
-        if self.quoting and _delimiter_of(line) != self.delimiter:
+        # Without quotes, the names could be split at another delimiter when they are read, or be
+        # taken for a line that tells the delimiter or begins with a byte order mark.
+        if self.quoting and (_delimiter_of(line) != self.delimiter or _SAYS_MORE.match(line)):
             line = self.delimiter.join('"' + name.replace('"', '""') + '"' for name in names)
         return f"{line}\n"
 
@@ -104,7 +106,7 @@ class Delimited(batches.TextFormat):
                 return lines if encoding == "utf-8" else batches.encoded(lines.decode(), encoding)
         fields = [self._column(_texts(column)) for column in columns.values()]
         if self.quoting and len(fields) == 1:
-            fields = [[field or _EMPTY for field in fields[0]]]
+            fields = [list(map(_only_field, fields[0]))]
         rows = map(self.delimiter.join, zip(*fields, strict=True))
         return batches.encoded("\n".join([*rows, ""]), encoding)
 
@@ -117,7 +119,8 @@ class Delimited(batches.TextFormat):
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The row with the changed fields written anew, the others as they stood."""
-        text = source.lstrip("\r\n")  # blank lines before the row
+        blank_lines = self.quoting or len(names) > 1  # in a tsv of one column they are rows
+        text = source.lstrip("\r\n") if blank_lines else source
         blank = source[: len(source) - len(text)]
         if not self.quoting:
             fields = batches.line_body(text).split(self.delimiter)
@@ -132,7 +135,7 @@ class Delimited(batches.TextFormat):
             if self.quoting and fields[at].startswith('"') and not field.startswith('"'):
                 field = f'"{field}"'
             fields[at] = field
-        return blank + self.delimiter.join(fields) + end
+        return blank + batches.as_row(self.delimiter.join(fields) + end)
 
 
 #: The csv formats by their delimiters.
@@ -153,6 +156,15 @@ def _delimiter_of(content: str) -> str:
     names = re.sub(_QUOTED, '""', row[1]) if row else ""
     others = (each for each, between in _BETWEEN_NAMES.items() if between.search(names))
     return "," if "," in names else next(others, ",")
+
+
+def _goes_on(content: str) -> bool:
+    """Whether the first row, or the blank lines before it, may go on after this content."""
+    row = _FIRST_ROW.match(content)
+    end = row.end() if row else 0
+    # Within a field, a quote that is not doubled opens nothing.
+    is_open = content.startswith('"', end) and content[max(0, end - 1) : end] in '",;|\t\r\n'
+    return is_open or end == len(content)
 
 
 class _DelimitedReader(batches.LineReader):
@@ -198,11 +210,14 @@ class _DelimitedReader(batches.LineReader):
         """The names of the columns, the content read after them, and the chunks that follow."""
         chunks = self.chunks()
         content = b""
+        parted = self.form is not CSV[","] or not self.options.header
         while True:
             chunk = next(chunks, b"")
             content += chunk
-            if self.form is CSV[","] and self.options.header:
-                content = self._take_delimiter(content)
+            if not parted:
+                content, parted = self._take_delimiter(content)
+                if chunk and not parted:
+                    continue
             rows, source = self._one_by_one(content, last=not chunk, most=1)
             if rows or not chunk:
                 break
@@ -218,15 +233,19 @@ class _DelimitedReader(batches.LineReader):
         self.prologue += header.decode()
         return names, content[len(header) :], chunks
 
-    def _take_delimiter(self, content: bytes) -> bytes:
-        """Find the delimiter; a line ``sep=…`` goes from the content to the prologue."""
+    def _take_delimiter(self, content: bytes) -> tuple[bytes, bool]:
+        """Find the delimiter; a line ``sep=…`` goes from the content to the prologue.
+
+        False if it may turn out to be another one, since the first row goes on.
+        """
         text = content.decode()
         line = _DELIMITER_LINE.match(text)
         if line:
             self.prologue += line[0]
-            text = text[line.end() :]
-        self.form = CSV[line[1] if line else _delimiter_of(text)]
-        return text.encode()
+            self.form = CSV[line[1]]
+            return text[line.end() :].encode(), True
+        self.form = CSV[_delimiter_of(text)]
+        return content, not _goes_on(text)
 
     def _check_names(self, names: Sequence[str]) -> None:
         for number, name in enumerate(names):
@@ -337,6 +356,14 @@ def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:
         else text
         for text in texts
     ]
+
+
+def _only_field(field: str) -> str:
+    """The only field of a row: a blank line is no row, and a name alone tells no delimiter.
+
+    So readers take it to be the comma.
+    """
+    return f'"{field}"' if not field or ("," in field and field[0] != '"') else field
 
 
 def _texts(column: Sequence[Any]) -> Sequence[str]:

@@ -139,6 +139,14 @@ class _Rows(MemoryFrame):
                     help="the rows of a list are all texts, all pairs, or all dictionaries",
                 )
         self.names = tuple(dict.fromkeys(name for row in rows for name in row))
+        other = next((name for name in self.names if not isinstance(name, str)), None)
+        if other is not None:
+            number = next(number for number, row in enumerate(rows, start=1) if other in row)
+            raise DataError(
+                f"row {number} has the key {other!r}, which is not text",
+                help="keys are names of columns: [{str(key): row[key] for key in row} for row in "
+                "data]",
+            )
 
     def batches(self) -> Iterator[Batch]:
         for first in range(0, max(1, len(self._rows)), _ROWS):
@@ -331,7 +339,7 @@ class _ArrowTable(MemoryFrame):
             else:
                 kind = arrow.int64() if name == DRAW else arrow.string()
                 if name in records.sources:
-                    source = self._table.column(records.sources[name])
+                    source = columnar.column_of(self._table, records.sources[name])
                     kind = source.type
                     old = columnar.ArrowValues(source).at(records.rows)
                     if list(old) == values:  # not moved, as spans are

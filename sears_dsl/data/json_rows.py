@@ -54,13 +54,13 @@ def _at_once(text: str, count: int) -> list[dict[str, Any]] | None:
     number is every other value, each line has exactly one value.
     """
     mark = secrets.randbits(64)
-    between = f",{mark},"
+    array = f"[{text.removesuffix(_LINE_FEED).replace(_LINE_FEED, f',{mark},')}]"
     try:
-        values = _DECODE(f"[{text.removesuffix(_LINE_FEED).replace(_LINE_FEED, between)}]", 0)[0]
+        values, end = _DECODE(array, 0)
     except (ValueError, RecursionError):
         return None
     rows, marks = values[::2], values[1::2]
-    alike = len(values) == 2 * count - 1 and set(marks) <= {mark}
+    alike = end == len(array) and len(values) == 2 * count - 1 and set(marks) <= {mark}
     return rows if alike and set(map(type, rows)) == {dict} else None
 
 

@@ -439,6 +439,8 @@ def _joined_guard(
         absent, misplaced = absent or guard.absent, misplaced or guard.misplaced
         at += len(part) + len(BETWEEN_PARTS)
     text = BETWEEN_PARTS.join(parts)
+    if misplaced:  # as in one column, such a row stays as a whole
+        return Guard(text, [(0, len(text))], (), absent, misplaced, borders)
     return Guard(text, [*protected, *borders], carried, absent, misplaced, borders)
 
 

@@ -253,7 +253,10 @@ class Guards:
         notes = []
         for kind, consequence in (
             ("absent", "a protected value that is not in the text"),
-            ("misplaced", "a span that is not at its position, so no rule rewrites them"),
+            (
+                "misplaced",
+                "a span that is not at its position, so no rule rewrites the text that it is for",
+            ),
         ):
             problems: dict[int, str] = {}
             for place, guard in enumerate(self.rows):

@@ -101,6 +101,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _UNPACKERS = dict(zip(COMPRESSIONS, ("gunzip", "bunzip2", "unxz", "unzstd"), strict=True))
 _PACKED = dict(zip(COMPRESSIONS, (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), strict=True))
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DECOMPRESSORS: Mapping[str, Any] = {".bz2": bz2.BZ2Decompressor, ".xz": lzma.LZMADecompressor}
 _BLOCK = 1 << 20
 _PIECE = 1 << 16  # fits the caches of a processor, so that decoding takes half the time
 _LINE_FEED = ord("\n")
@@ -172,9 +173,31 @@ def _blocks_of(file: BinaryIO, compression: str) -> Iterator[bytes]:
     with file:
         if compression == ".zst":
             yield from _zstd_blocks(file)
+        elif compression in _DECOMPRESSORS:
+            yield from _blocks_of_streams(file, _DECOMPRESSORS[compression])
         else:
             stream = _OPENERS[compression](file, "rb") if compression else file
             yield from iter(lambda: stream.read(_BLOCK), b"")
+
+
+def _blocks_of_streams(file: BinaryIO, decompressor: Any) -> Iterator[bytes]:
+    """Decompress stream by stream, with NUL bytes between them, as they pad some files.
+
+    Python's `bz2.open` and `lzma.open` take what is no stream for the end of the file.
+    """
+    stream = decompressor()
+    while data := file.read(_BLOCK):
+        while data or not (stream.eof or stream.needs_input):
+            if stream.eof:
+                data = data.lstrip(b"\0")
+                if not data:
+                    break
+                stream = decompressor()
+            if block := stream.decompress(data, _BLOCK):
+                yield block
+            data = stream.unused_data if stream.eof else b""
+    if not stream.eof:
+        raise EOFError("the file ends within a compressed stream")
 
 
 def begins_with_object(path: str) -> bool:

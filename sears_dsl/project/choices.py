@@ -237,10 +237,12 @@ class _ChoiceCollector:
             return
         rules: list[str] = []
         for name in named:
-            if _stands_for(name, defined):
-                rules += [_rules(self.project, each) for each in defined[name]]
+            if name in defined and not is_there(name if names else self.project.folder / name):
+                key = self.project.key("rulesets", name)
+                rules += [_rules(self.project, each, key) for each in defined[name]]
             else:
-                rules.append(name if names else _rules(self.project, name))
+                key = self.project.key("use.rules")
+                rules.append(name if names else _rules(self.project, name, key))
         key = self.project.key("rulesets" if any(n in defined for n in named) else "use.rules")
         yield "rules", ProjectChoice(list(dict.fromkeys(rules)), key)
 
@@ -303,20 +305,31 @@ def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
     return name in defined and not is_there(name)
 
 
-def _rules(project: Project, name: str) -> str:
+def _rules(project: Project, name: str, key: str) -> str:
     """Return the path of a file or folder of the project, or the name of a shipped ruleset."""
-    return _from_here(project, name) if (project.folder / name).exists() else name
+    from sears_dsl.catalogue import shipped_rulesets  # noqa: PLC0415
+
+    if not (project.folder / name).exists():
+        if any(f"{each}/".startswith(f"{name}/") for each in shipped_rulesets()):
+            return name
+        raise _is_missing(project, name, key, what="file, folder or shipped ruleset")
+    return _from_here(project, name)
 
 
 def _path(project: Project, path: str, key: str) -> str:
     """Return a path of the file, which has to exist, as one writes it in the current folder."""
     from_here = _from_here(project, path)
     if not Path(from_here).exists():
-        raise UsageError(
-            f"{near(project.path)}: {key} is {path!r}, but there is no such file or folder",
-            help=f"paths in a project file are relative to its folder, {project.folder}",
-        )
+        raise _is_missing(project, path, key, what="file or folder")
     return from_here
+
+
+def _is_missing(project: Project, path: str, key: str, *, what: str) -> UsageError:
+    """Return the error for a path of the file."""
+    return UsageError(
+        f"{near(project.path)}: {key} is {path!r}, but there is no such {what}",
+        help=f"paths in a project file are relative to its folder, {project.folder}",
+    )
 
 
 def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:

@@ -312,6 +312,9 @@ def test_columns_of_one_name_stay_beside_a_rewritten_one() -> None:
     chained = apply_to(table, MATCHER, column="text", mode="chain")
     assert chained.column_names == ["text", "q", "q"]
     assert [column.to_pylist() for column in chained.columns] == [CHAINED, [1, 2, 3], [4, 5, 6]]
+    for options in ({"column": "q"}, {"id_column": "q"}, {"keep": ["q"]}):
+        with pytest.raises(DataError, match="two columns are named 'q'"):
+            apply_to(table, MATCHER, **{"column": "text", **options})
 
 
 def test_hugging_face_datasets_keep_features_and_selections() -> None:
@@ -355,6 +358,9 @@ def test_mistakes_in_memory_are_reported() -> None:
         apply_to({"text": TEXTS}, MATCHER)
     with pytest.raises(DataError, match="row 2 is of type str"):
         apply_to([{"text": "a"}, "b"], MATCHER)
+    for mode in ("each", "chain"):
+        with pytest.raises(DataError, match="row 2 has the key 1, which is not text"):
+            apply_to([{"text": "a"}, {1: "b"}], MATCHER, column="text", mode=mode)  # type: ignore[arg-type]
     with pytest.raises(DataError, match="rows 1 and 3 have the same id '4'"):
         apply_to([{"id": i, "text": "a"} for i in (4, 5, 4)], MATCHER)
     with pytest.raises(DataError, match=r"row 2: column text holds 3, of type int, not text"):

@@ -154,11 +154,15 @@ def test_json_keeps_all_but_the_changed_value(
 def test_a_changed_row_keeps_its_line_end_quotes_and_numbers(tmp_path: Path) -> None:
     txt = write(tmp_path / "a.txt", "one\r\ntwo\nthree")
     assert rewritten(txt, {0: {"text": "1"}, 2: {"text": "3"}}) == b"1\r\ntwo\n3"
+    assert rewritten(txt, {2: {"text": ""}}) == b"one\r\ntwo\n\n", "three rows"
     tsv = write(tmp_path / "a.tsv", 'id\ttext\r\n1\t"a\r\n')
     assert rewritten(tsv, {0: {"text": '"b'}}) == b'id\ttext\r\n1\t"b\r\n'
     table = write(tmp_path / "a.csv", 'n,text\n"1","a"\n2,b\n')
     changed = rewritten(table, {0: {"text": "x"}, 1: {"text": "y, z"}})
     assert changed == b'n,text\n"1","x"\n2,"y, z"\n'
+    lines = write(tmp_path / "one.tsv", "text\n\n\r\nb")
+    assert rewritten(lines, {0: {"text": "a"}, 1: {"text": "c"}}) == b"text\na\nc\r\nb"
+    assert rewritten(lines, {2: {"text": ""}}) == b"text\n\n\r\n\n", "three rows"
     odd = write(tmp_path / "b.csv", "n,text\r\r\n1,a\r\r\n")
     assert rewritten(odd, {0: {"text": "x"}}) == b"n,text\r\r\n1,x\r\r\n"
     lines = write(tmp_path / "a.jsonl", '{"n": 1.50, "text" : "a", "big": 1e400}\n')
@@ -202,8 +206,26 @@ def test_compressed_files_are_read_and_damaged_ones_refused(
 
 
 @pytest.mark.parametrize(
+    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+)
+def test_a_file_of_several_streams_is_read_whole_or_refused(
+    tmp_path: Path, suffix: str, compress: Any
+) -> None:
+    first, second = compress(b"text\n" + b"row\n" * 1000), compress(b"row\n" * 2_000_000)
+    path = write(tmp_path / f"a.csv{suffix}", first + bytes(8) + second + bytes(4))
+    assert len(read(path)) == 2_001_000
+    for at in (0, -9):
+        damaged = bytearray(second)
+        damaged[at] ^= 1
+        with pytest.raises(DataError, match=r"a\.csv\.\w+ is damaged"):
+            read(write(path, first + damaged))
+
+
+@pytest.mark.parametrize(
     "lines",
     [
+        ['{"text": "x"}', '{"text": "y"}] {"text": "z"}'],
+        ['{"text": "x"}]'],
         ['{"a": [{"text": "x"}', '{"text": "y"}]}', '{"text": "z"}, {"text": "z"}'],
         ['{"text": "x"}, 0, {"text": "y"}', '{"text": "z"}'],
         ['{"text": "x"}', '["text"]'],
@@ -330,28 +352,51 @@ def test_a_file_that_is_wrong_is_refused_with_its_place(
         ('id\ttext\n1\t"A film, a good one."\n', "csv-tab"),
         ('"id;2",text\n1,"A film, a good one."\n', "csv"),
         ('"i\n;d",text\n1,"A film, a good one."\n', "csv"),
+        ('text;"i\nd"\n"A film, a good one.";1\n', "csv-semicolon"),
+        ('text;"i ""\nd"\n"A film, a good one.";1\n', "csv-semicolon"),
+        ('text;5"\nA film, a good one.;1\n', "csv-semicolon"),
     ],
 )
+@pytest.mark.parametrize("rows", [1, 1000])
 def test_the_first_line_of_a_csv_says_what_parts_its_columns(
-    tmp_path: Path, content: str, form: str
+    tmp_path: Path, content: str, form: str, rows: int
 ) -> None:
     """Spreadsheets write such files in countries with a decimal comma."""
     path = write(tmp_path / "a.csv", content)
-    dataset = Dataset(str(path))
+    dataset = Dataset(str(path), options=ReadOptions(rows=rows))
     assert (dataset.format_name, len(dataset.names)) == (form, 2)
-    assert [row["text"] for row in read(path)] == ["A film, a good one."]
+    assert [row["text"] for row in read(path, rows=rows)] == ["A film, a good one."]
 
 
-@pytest.mark.parametrize("names", [["a;b"], ["a", "b,c"], ["a|b", "c"], ["a\tb", "c"], [" ", "b"]])
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_a_line_that_tells_the_delimiter_is_believed(tmp_path: Path, rows: int) -> None:
+    path = write(tmp_path / "a.csv", "sep=,\na;b\nx\n")
+    assert read(path, rows=rows) == [{"a;b": "x"}]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a;b"],
+        ["sep=;"],
+        ["\ufeffa", "b"],
+        ["a", "b,c"],
+        ["a|b", "c"],
+        ["a\tb", "c"],
+        [" ", "b"],
+    ],
+)
 @pytest.mark.parametrize("form", ["csv", "csv-semicolon", "csv-tab", "csv-bar"])
 def test_names_of_new_files_are_read_as_they_were_written(
     tmp_path: Path, names: list[str], form: str
 ) -> None:
     output = io.BytesIO()
-    columns = {name: ["x"] for name in names}
+    columns = {name: ["x, y", ""] for name in names}
     parts = [format_named(form).encode(columns, "utf-8")]
     format_named(form).assemble(parts, output, Frame(tuple(names)))
-    assert read(write(tmp_path / "a.csv", output.getvalue())) == [dict.fromkeys(names, "x")]
+    path = write(tmp_path / "a.csv", output.getvalue())
+    rows = [dict.fromkeys(names, "x, y"), dict.fromkeys(names, "")]
+    assert read(path) == read(path, format_name=form) == rows
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 50])

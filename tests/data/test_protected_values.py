@@ -51,6 +51,12 @@ def test_a_row_with_a_misplaced_span_stays_as_a_whole() -> None:
     assert list(found.protected) == [(0, len(TEXT))]
     assert found.misplaced == "the text at position 1 is not 'Paris'"
     assert not found.stays_in(TEXT)
+    rows = [{"title": "Paris", "text": TEXT, "answers": [[90, 95]]}]
+    protection = Protection((), (SpanColumn.parse("text=answers"),))
+    guards = read_labelled(rows, column="title+text", protection=protection).guards
+    assert guards is not None
+    assert guards.protected == [[(0, len(f"Paris\n\n{TEXT}"))]]
+    assert "so no rule rewrites the text that it is for: row 1, the span 90:95" in guards.notes[0]
 
 
 def test_spans_of_another_text_protect_nothing_here() -> None:

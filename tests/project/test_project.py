@@ -319,6 +319,24 @@ def test_a_path_that_is_not_there_is_reported_with_its_key(folder: Path) -> None
     assert run("check").exception is None, "another command does not need it"
 
 
+def test_rules_of_the_file_are_not_taken_from_another_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = folder / "deep" / "down"
+    (below / "film.sear").write_text("rule film: movie -> film\n", "utf-8")
+    (below / "own").write_text("rule cast: actor -> star\n", "utf-8")
+    monkeypatch.chdir(below)
+    assert taken("check")["rules"] == ("../../rules", "paper/sentiment")
+    text = PROJECT.replace('"rules", "paper/sentiment"', '"film.sear"')
+    for key, content in (
+        ("rulesets.own", text),
+        ("use.rules", text.replace('rules = "own"', 'rules = "film.sear"')),
+    ):
+        (folder / "sears.toml").write_text(content, "utf-8")
+        message = str(run("check").exception)
+        assert f"{key} is 'film.sear', but there is no such file, folder or shipped" in message
+
+
 def test_several_to_choose_from_are_reported(folder: Path) -> None:
     text = PROJECT[: PROJECT.index("[use]")]
     (folder / "sears.toml").write_text(text, "utf-8")
