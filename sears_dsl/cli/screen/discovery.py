@@ -269,7 +269,7 @@ def _left_out(discovery: Discovery) -> Iterator[str]:
 
 
 def _more_places(discovery: Discovery) -> str:
-    return f"--rules {2 * discovery.settings.rules}"
+    return f"--rules {discovery.funnel.selected + discovery.funnel.without_place}"
 
 
 def _is_out_of_time(discovery: Discovery) -> bool:
