@@ -315,6 +315,20 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     assert "chance" not in _why(borne_out, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("delta", "asked", "kept", "is_marked"),
+    [(0.7, 10, 3, False), (0.7, 10, 2, True), (0.29, 100, 71, False), (0.1, 30, 27, False),
+     (0.1, 30, 26, True), (0.1, 0, 0, False)],
+)  # fmt: skip
+def test_a_known_rule_is_marked_if_the_judge_refuses_more_than_a_new_one_may_have(
+    delta: float, asked: int, kept: int, is_marked: bool
+) -> None:
+    rule = replace(found("film -> movie", source="a.sear"), asked=asked, at_tau=kept)
+    told = shown(discovery(rules=(rule,), settings=Settings(delta=delta)))
+    assert (f"\n* the judge refuses more than {delta:.0%} of these rewrites" in told) == is_marked
+    assert (f"{kept / max(1, asked):.0%}*  " in told) == is_marked
+
+
 def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
     hurried = replace(CASES["rules-found"], cut_short=("telling",))
     assert hurried.funnel.held_out

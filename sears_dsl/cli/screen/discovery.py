@@ -288,11 +288,12 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     heads = ["rule", "from", *rate, "meaning kept"]
     heads += ["held out", *rate[1:], *([] if narrow else ["kept"])] if held_out else []
     heads += [f"flips of {name}" for name in discovery.models]
+    delta = discovery.settings.delta
+    marks = [_DOUBTED if _is_doubted(each, delta) else "" for each in discovery.rules]
     rows, examples = [], []
-    for each in discovery.rules:
+    for each, mark in zip(discovery.rules, marks, strict=True):
         cells = [_shown(each), each.source or "new"]
         cells += rate_cells(each.flips, each.asked, each.interval)[: len(rate)]
-        mark = _DOUBTED if _is_doubted(each, 1 - discovery.settings.delta) else ""
         cells.append(rounded(each.at_tau / each.asked) + mark if each.asked else "")
         if held_out and each.held_out is not None:
             held = each.held_out
@@ -303,9 +304,11 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
-    least = 1 - discovery.settings.delta
-    if any(_is_doubted(each, least) for each in discovery.rules):
-        out.print(f"{_DOUBTED} known rules count as accepted, whatever the judge says of a rewrite")
+    if any(marks):
+        out.print(
+            f"{_DOUBTED} the judge refuses more than {rounded(delta)} of these rewrites; known "
+            "rules count as accepted all the same"
+        )
     if repeats := _repeats(discovery):
         out.print(f"shown before and left out: {listed(repeats, _NAMED)}")
     single = [_shown(each) for each in discovery.rules if each.is_one_flip]
@@ -315,9 +318,10 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         )
 
 
-def _is_doubted(rule: FoundRule, least: float) -> bool:
-    """Whether the judge refuses more rewrites of a known rule than a new one may have."""
-    return bool(rule.source) and rule.at_tau < least * rule.asked
+def _is_doubted(rule: FoundRule, delta: float) -> bool:
+    """Whether the judge refuses a larger share of a known rule's rewrites than of a new one's."""
+    refused = rule.asked - rule.at_tau
+    return bool(rule.source and refused) and refused / rule.asked > delta
 
 
 def _repeats(discovery: Discovery) -> list[str]:
