@@ -427,9 +427,12 @@ def _questions(discovery: Discovery) -> Iterator[str]:
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
-    crowded = bool(discovery.funnel.new_without_place)
-    nothing = "no place was left for new rules" if crowded else "no new rules"
-    yield nothing + ("; the rules above were known before" if known else " were found")
+    if discovery.funnel.new_without_place:
+        yield "no place was left for new rules; the rules above were known before"
+    elif known:
+        yield "no new rules; the rules above were known before"
+    else:
+        yield "no new rules were found"
     if not known and _withstands(discovery):
         funnel = discovery.funnel
         _, high = wilson_interval(0, funnel.searched)
