@@ -364,18 +364,24 @@ def test_rules_that_pass_and_are_not_listed_are_accounted_for(
 
 
 @pytest.mark.parametrize(
-    ("base_rate", "said"),
+    ("flipped", "rows", "said"),
     [
-        (0.0, "rewordings in general flip none of 80 rows; the rules above flip too few"),
-        (0.0125, "rewordings in general flip 1 of 80 rows; no rule above surely flips more"),
-        (0.95, "this model changes its answer with nearly any rewording: in general, 76 of 80"),
-        (1.0, "this model changes its answer with any rewording: in general, 80 of 80 rows flip"),
+        (0, 80, "rewordings in general flip 0 of 80 rows, but the counts are too small to tell"),
+        (0, 1, "rewordings in general flip 0 of 1 row, but the counts are too small to tell"),
+        (1, 80, "rewordings in general flip 1 of 80 rows; no rule above surely flips more"),
+        (1, 1, "rewordings in general flip 1 of 1 row; no rule above surely flips more"),
+        (34, 34, "rewordings in general flip 34 of 34 rows; no rule above surely flips more"),
+        (78, 80, "this model changes its answer with nearly any rewording: in general, 78 of 80"),
+        (35, 35, "this model changes its answer with any rewording: in general, 35 of 35 rows"),
     ],
 )
-def test_what_rewordings_flip_in_general_is_said_as_it_is(base_rate: float, said: str) -> None:
-    told = shown(replace(CASES["all-may-be-chance"], base_rate=base_rate))
+def test_what_rewordings_flip_in_general_is_said_as_it_is(
+    flipped: int, rows: int, said: str
+) -> None:
+    search = replace(CASES["all-may-be-chance"], base_rate=flipped / rows, base_rows=rows)
+    told = shown(search)
     assert f"\n{said}" in told
-    assert ("chance" in told) == (base_rate < 0.9)
+    assert ("chance" in told) == said.startswith("rewordings")
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ _CLOSEST = 3
 _LONGEST_RULE = 60
 # Marks a share of rewrites that keep the meaning which is too low for a new rule.
 _DOUBTED = "*"
-# From this share of rows on, rewordings in general flip nearly all.
+# If they surely flip this share of rows, rewordings in general flip nearly all.
 _NEARLY_ALL = 0.9
 # Signs of the rule language that say nothing to whom it is new: sets, captures, groups, tests.
 _NOTATION = re.compile(r"[@$\[({|]")
@@ -395,13 +395,14 @@ def _not_certain(base_rate: float, rows: int) -> str:
     """Say that no rule surely flips more rows than rewordings in general, and what that means."""
     flipped = round(base_rate * rows)
     share = f"{flipped:,} of {counted(rows, 'row')}"
-    if flipped >= _NEARLY_ALL * rows:
+    low, _ = wilson_interval(flipped, rows)
+    if low >= _NEARLY_ALL:
         often = "any" if flipped == rows else "nearly any"
         return f"this model changes its answer with {often} rewording: in general, {share} flip"
     if not flipped:
         return (
-            f"rewordings in general flip none of {counted(rows, 'row')}; the rules above flip too "
-            f"few to be surely more than chance (q ≤ {CERTAIN:g})"
+            f"rewordings in general flip {share}, but the counts are too small to tell the rules "
+            f"above from chance (q ≤ {CERTAIN:g})"
         )
     return (
         f"rewordings in general flip {share}; no rule above surely flips more (q ≤ {CERTAIN:g}), "
