@@ -123,7 +123,7 @@ def discovery(**changed: Any) -> Discovery:
     return Discovery(near_rules=tuple(map(near, nearly)), **chosen)
 
 
-NOTHING = replace(FUNNEL, passing=0, selected=0, rows_flipped=0, held_out_flipped=0,
+NOTHING = replace(FUNNEL, passing=0, collapsed=0, selected=0, rows_flipped=0, held_out_flipped=0,
                   with_enough_flips=0)  # fmt: skip
 
 
