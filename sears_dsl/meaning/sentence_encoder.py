@@ -122,9 +122,10 @@ def _parts(original: _Pieces, rewrite: _Pieces) -> list[tuple[_Pieces, _Pieces]]
     if max(len(original), len(rewrite)) <= _LONGEST:
         return [(original, rewrite)]
     runs: list[Run] = []
-    for start, end, first, last in differing_runs(original, rewrite):
-        if runs and max(end - runs[-1][0], last - runs[-1][2]) <= _LONGEST - 2 * _AROUND:
-            start, _, first, _ = runs.pop()
+    for run in differing_runs(original, rewrite):
+        _, end, _, last = run
+        near = runs and max(end - runs[-1][0], last - runs[-1][2]) <= _LONGEST - 2 * _AROUND
+        start, _, first, _ = runs.pop() if near else run
         runs.append((start, end, first, last))
     parts = []
     for start, end, first, last in runs:
