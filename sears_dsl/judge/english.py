@@ -177,10 +177,12 @@ class English:
             elif word in self._multipliers:
                 multiplier = self._multipliers[word]
                 between = words[factor_ends : at - 1] if factor_ends >= 0 else None
-                value = Decimal(values[-1]) if between in ([], ["-"]) else _LARGEST
+                factor = Decimal(values[-1]) if between in ([], ["-"]) else _LARGEST
                 # A hyphen joins less to more: five-hundred, but not a million - dozen.
-                multiplied = value < (multiplier if between else _LARGEST)
-                factor = Decimal(values.pop()) if multiplied else Decimal(1)
+                if factor < (multiplier if between else _LARGEST):
+                    values.pop()
+                else:
+                    factor = Decimal(1)
                 values.append(_written_out(factor * multiplier))
                 factor_ends = at
             elif word in self._ordinals or ordinal:
