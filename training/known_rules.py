@@ -7,8 +7,7 @@ that one reader judged (``benchmarks/read_changes.tsv``), the shipped rules. Out
 ``rulesets/readers.json``: for each rule that was read, how many rewrites were read, how many of
 them were accepted, and the chance that readers accept nine of ten everywhere; and that chance for
 rules that nobody read. Always holds: a rule is identified by its id and its text, so that readings
-of an earlier version do not count for the present one, unless the present one only says no to some
-of its places (`WIDER`).
+of an earlier version do not count for the present one, unless that was narrowed from it (`WIDER`).
 
     share of a rule ~ w Beta(a, b) + (1 - w) Beta(1, 1),   accepted ~ Binomial(read, share)
 
@@ -57,6 +56,8 @@ _OPINION = (
 )
 _OPENS = "x:/[Ii]t|[Tt]h(e|is|at|ey|ese|ose)/"
 _JUDGED = "@BE @STRESS{0,2} @JUDGED"
+_IS_DOES = f"$x.lower / <s> __ @REVIEWED? ({_JUDGED}|@DOES) !@BOUND"
+_IS_SEEMS_DOES = f"$x.lower / <s> __ @REVIEWED? ({_JUDGED}|@SEEMS !(to|like)|@DOES) !@BOUND"
 _VERDICT = (
     "!(@BREAK|that|who|which){0,5} (@STATE !@BREAK{0,4} @EVAL !(that|thing|deal|things)|@VEVAL)"
 )
@@ -69,29 +70,26 @@ WIDER = {
         "x:/[Ii]t|[Tt]h(e|is)/ -> All in all, $x.lower / <s> __ "
         f"(@WHOLE {_JUDGED}|@BE @STRESS{{0,2}} (a|an|one)) !@BOUND",
     ),
+    "marker-add-i-have-to-say": (f"{_OPENS} -> I have to say, {_IS_SEEMS_DOES}",),
     "marker-add-i-honestly": (f"I -> Honestly, I / <s> __ {_OPINION}",),
+    "marker-add-i-must-say": (f"{_OPENS} -> I must say, {_IS_SEEMS_DOES}",),
     "marker-add-i-to-be-honest": (f"I -> To be honest, I / <s> __ {_OPINION}",),
     "marker-add-i-well": ("I -> Well, I / <s> __",),
+    "marker-add-quite-frankly": (f"{_OPENS} -> Quite frankly, {_IS_SEEMS_DOES}",),
+    "marker-add-simply-put": (f"{_OPENS} -> Simply put, {_IS_DOES}",),
+    "marker-add-to-me": (f"{_OPENS} -> To me, {_IS_SEEMS_DOES}",),
+    "marker-add-trust-me": (f"{_OPENS} -> Trust me, {_IS_DOES}",),
     "verdict-lead-i-must-say-that": (f"x:@OPENS -> I must say that $x.lower / <s> __ {_VERDICT}",),
     "verdict-lead-it-must-be-said": (
         f"x:@OPENS -> It must be said that $x.lower / <s> __ {_VERDICT}",
     ),
-} | {
-    f"marker-add-{remark.lower().replace(' ', '-')}": (
-        f"{_OPENS} -> {remark}, $x.lower / <s> __ @REVIEWED? ({_JUDGED}{others}|@DOES) !@BOUND",
-    )
-    for remark, others in (
-        ("Quite frankly", "|@SEEMS !(to|like)"),
-        ("To me", "|@SEEMS !(to|like)"),
-        ("I have to say", "|@SEEMS !(to|like)"),
-        ("I must say", "|@SEEMS !(to|like)"),
-        ("Simply put", ""),
-        ("Trust me", ""),
-    )
 }
 """The texts of rules under which they were read before they were narrowed, by their ids.
 
-What a narrower rule writes was among what was read. Bias: what it no longer writes counts as well.
+What a narrower rule writes was among what was read, but for a few places of the rules that end in
+`!@BOUND`: where an article follows, the words of that set are now refused behind the evaluation and
+no longer behind the article (*It is a case study gem.*). Bias: what a rule no longer writes counts
+as well.
 """
 
 

@@ -91,7 +91,7 @@ def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:
     theirs = _cut(rewrite, before, len(rewrite) - after)
     left, right = [word.text for word in ours], [word.text for word in theirs]
     changes = []
-    for start, end, first, last in _fewer(list(_differences(left, right))):
+    for start, end, first, last in _fewer(list(differing_runs(left, right))):
         begin, stop = _span(ours, start, end, len(original), after)
         begin_new, stop_new = _span(theirs, first, last, len(rewrite), after)
         old, new = tuple(left[start:end]), tuple(right[first:last])
@@ -132,11 +132,18 @@ def _longest(most: int, same: Callable[[int], bool]) -> int:
     return low
 
 
-_Run: TypeAlias = tuple[int, int, int, int]
+Run: TypeAlias = tuple[int, int, int, int]
 
 
-def _differences(left: Sequence[str], right: Sequence[str]) -> Iterator[_Run]:
-    """The runs of words that differ: where they begin and end on the left, and on the right."""
+def differing_runs(left: Sequence[object], right: Sequence[object]) -> Iterator[Run]:
+    """The runs that differ, in order: where each begins and ends on the left, and on the right.
+
+    Sequences that differ in more than ``_DIFFERENCES`` parts have one run.
+
+    Example:
+        >>> list(differing_runs("a fine film".split(), "a very fine movie".split()))
+        [(1, 1, 1, 2), (2, 3, 3, 4)]
+    """
     head, tail = common_ends(left, right)
     ours, theirs = left[head : len(left) - tail], right[head : len(right) - tail]
     at_left, at_right = 0, 0
@@ -146,7 +153,7 @@ def _differences(left: Sequence[str], right: Sequence[str]) -> Iterator[_Run]:
         at_left, at_right = same_left + 1, same_right + 1
 
 
-def _alignment(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
+def _alignment(left: Sequence[object], right: Sequence[object]) -> list[tuple[int, int]]:
     """A longest common subsequence of words, as places; none where too many words differ.
 
     ``furthest[d]`` is how far on the left one gets on the diagonal ``d`` (left minus right) when
@@ -188,7 +195,7 @@ def _walked_back(steps: list[dict[int, int]], diagonal: int, at: int) -> list[tu
     return shared[::-1]
 
 
-def _fewer(runs: list[_Run]) -> list[_Run]:
+def _fewer(runs: list[Run]) -> list[Run]:
     """At most ``CHANGES`` runs: those with the fewest words between them are merged."""
     while len(runs) > CHANGES:
         gaps = [after[0] - before[1] for before, after in pairwise(runs)]

@@ -23,6 +23,8 @@ from sears_dsl.tagging.inflection import analyses
 _VERSION = 1
 _NONE: frozenset[int] = frozenset()
 _NEGATIVE = ("un", "in", "im", "il", "ir", "dis", "non", "mis")
+# Numbers from here on are not multiplied.
+_LARGEST = Decimal(10**15)
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
@@ -173,9 +175,15 @@ class English:
                 values.append(str(self._units[word]))
                 factor_ends = at
             elif word in self._multipliers:
+                multiplier = self._multipliers[word]
                 between = words[factor_ends : at - 1] if factor_ends >= 0 else None
-                factor = Decimal(values.pop()) if between in ([], ["-"]) else Decimal(1)
-                values.append(_written_out(factor * self._multipliers[word]))
+                factor = Decimal(values[-1]) if between in ([], ["-"]) else _LARGEST
+                # A hyphen joins less to more: five-hundred, but not a million - dozen.
+                if factor < (multiplier if between else _LARGEST):
+                    values.pop()
+                else:
+                    factor = Decimal(1)
+                values.append(_written_out(factor * multiplier))
                 factor_ends = at
             elif word in self._ordinals or ordinal:
                 values.append(f"{ordinal[1] if ordinal else self._ordinals[word]}.")

@@ -78,6 +78,8 @@ def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int
 #: Translates each sentence into one text of the pivot language.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 
+# The version of what is read of a pair, to be raised when that changes: it keys stored scores.
+_VERSION = 2
 # Originals, and rewrites, that are scored together.
 _TEXTS = 64
 _REWRITES = 1024
@@ -107,9 +109,9 @@ class PivotScorer:
 
     @property
     def identity(self) -> str:
-        """The pivots with the hashes of their weights, and how originals are translated."""
+        """The pivots with the hashes of their weights, how originals are translated, a version."""
         models = "+".join(pivot.identity for pivot in self.pivots)
-        return f"pivot-{models}-{self._translate.__name__}"
+        return f"pivot-{models}-{self._translate.__name__}-{_VERSION}"
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """S of each pair (original, rewrite), in [0, 1]; exact."""

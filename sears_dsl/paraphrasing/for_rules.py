@@ -47,7 +47,7 @@ class BestParaphrases:
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
         # Not over the pieces near the texts of a call: a text's paraphrase is the same in any
-        # company. With so narrow a beam that would be no faster either.
+        # company.
         return Paraphraser(load_pivots(), beam=_BEAM)
 
     @property

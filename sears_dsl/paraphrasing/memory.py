@@ -264,8 +264,10 @@ def _are_texts(value: object) -> bool:
 
 
 def _key(texts: Sequence[str]) -> str:
-    # In JSON, since a separator could be in a text too.
-    return blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
+    # In JSON, since a separator could be in a text too. Escapes would give a character the key of
+    # its two halves.
+    content = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 def _text_key(*texts: str) -> str:

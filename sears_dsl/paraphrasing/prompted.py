@@ -49,7 +49,8 @@ manifests of benchmarks.discovery_quality."""
 _YES, _NO = "yes", "no"
 _MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
-_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+# A mark that can open a quotation: no apostrophe, and no inch mark behind a number.
+_OPENING = re.compile(r"""(?<!\w)["“'](?=\S)""")
 _JUDGE = "judge"
 
 
@@ -220,9 +221,9 @@ def _is_heading(line: str, below: Sequence[str], sentence: str) -> bool:
 
 
 def _is_quoted(text: str) -> bool:
-    """Whether a text is one quotation, with no mark of the kind inside."""
+    """Whether a text is one quotation, in which no mark of the kind opens another."""
     return (
         len(text) > 1
         and _QUOTES.get(text[0]) == text[-1]
-        and not {text[0], text[-1]} & set(_APOSTROPHE.sub("", text[1:-1]))
+        and text[0] not in _OPENING.findall(text[1:-1])
     )

@@ -259,6 +259,8 @@ def test_a_clitic_that_may_be_two_words_is_no_fault_and_explains_nothing(
         ("3 men bought a dozen eggs", ["3", "12"]),
         ("2.5 million and two hundred thousand", ["2500000", "200000"]),
         ("five - hundred", ["500"]),
+        ("five million - dozen", ["5000000", "12"]),
+        ("a trillion trillion trillion", ["1" + "0" * 24, "1" + "0" * 12]),
     ],
 )
 def test_words_such_as_dozen_multiply_a_plain_number_right_before_them(

@@ -212,10 +212,10 @@ def test_several_pivots_average_probabilities() -> None:
         assert (both.at_least(pairs, tau) == (scores >= tau)).all()
 
 
-def test_identity_names_models_and_translation() -> None:
+def test_identity_names_models_translation_and_version() -> None:
     assert scorer().identity == (
         "pivot-pt(bergamot-enpt-d968735704c75e33,bergamot-pten-6c3b7af01772022a)"
-        "-greedy_translations"
+        "-greedy_translations-2"
     )
     assert (scorer().name, scorer().tau) == ("pivot", PAPER_TAU)
 

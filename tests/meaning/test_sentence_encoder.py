@@ -82,7 +82,37 @@ def test_a_change_beyond_the_pieces_that_are_read_is_seen() -> None:
     scores = encoder().scores(pairs)
     assert (scores < 1 - 1e-3).all()
     assert (scores[0::2] < scores[1::2]).all()
-    assert encoder().scores([("a " * 600 + "b", "c " * 600 + "b")])[0] < 1
+
+
+def test_a_short_text_is_read_whole_beside_one_that_is_too_long() -> None:
+    passage = " ".join(f"on day {number} we swam in the lake" for number in range(60))
+    for old, new in (
+        ("I loved this hotel because {}so we will come back.", ""),
+        ("I loved this hotel because {}so we will come back.", "the food was good "),
+    ):
+        long, short = old.format(f"{passage} "), old.format(new)
+        one, other = encoder().encode([long, short])
+        for pair in ((long, short), (short, long)):
+            assert encoder().scores([pair])[0] == pytest.approx(one @ other, abs=1e-5)
+
+
+def test_of_changes_far_apart_the_worst_counts() -> None:
+    around = " ".join(f"https://example.org/{number:032x}" for number in range(20))
+    text = f"A {{}} for all. {around} We liked it. {around} We {{}}."
+    original = text.format("movie", "would recommend it to everybody")
+    near = text.format("film", "would recommend it to everybody")
+    far = text.format("movie", "would burn it before anyone looks")
+    both = text.format("film", "would burn it before anyone looks")
+    one, other, worst, turned = encoder().scores([
+        (original, near), (original, far), (original, both), (both, original),
+    ]).tolist()  # fmt: skip
+    assert other < one - 0.05
+    assert worst == turned == pytest.approx(min(one, other), abs=1e-5)
+
+
+def test_a_long_text_has_one_with_itself_and_in_other_letters() -> None:
+    text = "It was a great film. " * 90
+    assert encoder().scores([(text, text), (text, text.upper())]).tolist() == [1, 1]
 
 
 def test_a_folder_that_is_no_such_model_is_refused(tmp_path: Path) -> None:

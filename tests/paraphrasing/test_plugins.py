@@ -492,7 +492,7 @@ def test_scoring_tells_how_far_it_is_within_a_portion(monkeypatch: pytest.Monkey
     assert max(after - before for before, after in pairwise(done)) <= 128
 
 
-def test_scores_of_pairs_that_read_alike_when_joined_are_remembered_apart() -> None:
+def test_scores_of_pairs_that_are_written_alike_are_remembered_apart() -> None:
     class Lengths:
         name, identity, tau = "lengths", "lengths", 0.5
 
@@ -505,6 +505,7 @@ def test_scores_of_pairs_that_read_alike_when_joined_are_remembered_apart() -> N
     with RunJournal(None, task=lambda: "lengths") as journal:
         scorer = RememberedScorer(Lengths(), journal)
         assert scorer.scores([("a\0b", "c"), ("a", "b\0c")]).tolist() == [0.3, 0.1]
+        assert scorer.scores([("\U0001f600", "c"), ("\ud83d\ude00", "c")]).tolist() == [0.1, 0.2]
 
 
 def test_own_paraphrases_are_remembered() -> None:

@@ -18,6 +18,11 @@ from sears_dsl.paraphrasing.prompted import PromptedParaphraser
             '"Fine," he said, but he meant "great"\n"It is great."\n\'It\'s so.\'',
             ['"Fine," he said, but he meant "great"', "It is great.", "It's so."],
         ),
+        (
+            "It is empty.",
+            "'The dogs' bowl is empty.'\n\"A 5'10\" man has emptied it.\"",
+            ["The dogs' bowl is empty.", "A 5'10\" man has emptied it."],
+        ),
         ("He said:", "He stated:\nHe told us:", ["He stated:", "He told us:"]),
         ("He said:", "Here are two:\n1. He stated:\n2. He told us:", ["He stated:", "He told us:"]),
         ("- a great movie", "- a great film", ["- a great film"]),
