@@ -471,8 +471,12 @@ def test_rules_that_make_a_request_sound_like_a_letter_are_not_tried_unread(
 
 def test_a_rule_is_believed_by_its_own_readings_as_long_as_it_is_the_same() -> None:
     kept = (
-        "rule marker-add-i-well: I -> Well, I / <s> __ (would !(like|love)"
-        "|!(want|need|wonder|am|/['’]m/|got|would|'d))\n  tags: add lead-in"
+        "set WISH = want | wanted | need | needed | wonder | wondered\n"
+        "set EMPHASIS = do | did | will | /['’]ll/ | really | just | also | still | only\n"
+        "set HAVE = have | had | /['’]ve/\n"
+        "rule marker-add-i-well: I -> Well, I / <s> __ (@EMPHASIS !@WISH|would !(like|love|@WISH)"
+        "|@HAVE (RB|[tag=VBN & lower!=got])|!(@EMPHASIS|would|@HAVE|@WISH|am|got|/['’](m|d)/))\n"
+        "  tags: add lead-in"
     )
     changed = kept.replace("Well, I", "Well then, I")
     assert [acceptance_test()(parse(rule).rules[0]) for rule in (kept, changed)] == [True, False]
