@@ -327,8 +327,8 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         ("dog -> cat / red __ is", "the dog so", "no token matches the first element, `red`"),
         (
             "dog -> cat / so __ is",
-            "so the dog it the dog is",
-            "matched `dog`, but before it expected `so` and found `the` (DET/DT)",
+            "so the dog it red dog is",
+            "matched `dog`, but before it expected `so` and found `red` (ADJ/JJ)",
         ),
         ("What NOUN -> Which NOUN", "so it is", "no token matches the first element, `What`"),
         ("It is -> so", "it is", "no token matches the first element, `It`, in that casing"),
