@@ -9,7 +9,7 @@ backtracking walk: it is for one sentence at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -66,6 +66,10 @@ class _Stop(NamedTuple):
         first = self.state.elements[0].start if self.state.elements else self.state.begin
         return self.state.matched, self.position - first
 
+    def reach(self) -> tuple[int, tuple[int, int], bool]:
+        """Sort key of the stops of one element at one place."""
+        return self.position, self.progress, not self.at_anchor
+
     @property
     def at_anchor(self) -> bool:
         """Whether the element is an anchor, which matches no token."""
@@ -118,10 +122,9 @@ def explain(
         reason, new = "; ".join(map(_describe, edits)), apply_edits(text, edits)
         return Explanation(name, True, new, total, total, None, "", reason)
     if not bindings:
-        bare = replace(rule, left=(), right=())
-        places = list(candidates(bare, scope, tokens, split=split)) if rule.antecedent else []
-        before = _stopped_before(rule, places, stops, text, tokens)
-        return before or _stopped(name, total, stops, text, tokens)
+        return _stopped_before(rule, scope, stops, text, tokens, split=split) or _stopped(
+            name, total, stops, text, tokens
+        )
     # It matched, but cannot be rendered, or is kept by a protected span or by its rate.
     why = "which is protected" if protected else "but its rate selects no instance here"
     if missing:
@@ -166,37 +169,74 @@ def _describe(edit: Edit) -> str:
 
 def _stopped_before(
     rule: Rule,
-    places: Sequence[Binding],
+    scope: Ruleset,
     stops: Sequence[_Stop],
     text: str,
     tokens: Sequence[Token],
+    *,
+    split: Split,
 ) -> Explanation | None:
-    """What stands before the places where the antecedent matches, if only that is wrong.
+    """What stands before the places where the rest of the rule matches, if only that is wrong.
 
     None if it is right before one of them, or if no such place has a token that stopped the rule.
     """
-    if any(stop.state.matched >= len(rule.left) + len(rule.antecedent) for stop in stops):
+    inner = len(rule.left) + len(rule.antecedent)
+    if not rule.antecedent or any(stop.state.matched >= inner for stop in stops):
         return None
+    context = replace(rule, left=(), antecedent=rule.left, right=())
+    places, contexts = (
+        list(candidates(part, scope, tokens, split=split))
+        for part in (replace(rule, left=()), context)
+    )
     reached = [
         (stop, place)
+        for stop in _blamed(stops, contexts, len(rule.left))
         for place in places
-        for stop in stops
-        if stop.state.matched < len(rule.left)
-        and stop.token < place.start
+        if stop.token < place.start
         and _may_span(rule.left[stop.state.matched :], place.start - stop.state.begin)
     ]
     if not reached:
         return None
-    stop, place = max(reached, key=lambda pair: (pair[0].progress, not pair[0].at_anchor))
+    # The first of the places, and what is nearest before it.
+    stop, place = max(
+        reached,
+        key=lambda pair: (
+            pair[0].progress,
+            not pair[0].at_anchor,
+            -pair[1].start,
+            pair[0].position,
+        ),
+    )
     whole = stop.state.whole if stop.position == stop.state.begin else None
     wanted = _written(whole or stop.element)
     reason = (
         f"matched {_quoted(text, tokens, place.start, place.end)}, but before it expected "
         f"`{wanted}` and found {_tagged(tokens[stop.token])}"
     )
-    matched = stop.state.matched + len(rule.antecedent)
+    matched = stop.state.matched + len(rule.antecedent) + len(rule.right)
     total = len(rule.elements)
     return Explanation(rule_id(rule), False, None, matched, total, stop.token, wanted, reason)
+
+
+def _blamed(stops: Sequence[_Stop], contexts: Sequence[Binding], size: int) -> Iterable[_Stop]:
+    """Where an element of the left context, of so many, failed as far on as it got at all.
+
+    One stop for each element and beginning; none where another alternative got past it.
+    """
+    furthest: dict[tuple[int, int], _Stop] = {}
+    matched = [each.elements for each in contexts]
+    for stop in stops:
+        number = stop.state.matched
+        if number >= size:
+            continue
+        matched.append(stop.state.elements[:number])
+        at = number, stop.state.begin
+        furthest[at] = max(furthest.get(at, stop), stop, key=_Stop.reach)
+    passed = {(number, *each) for elements in matched for number, each in enumerate(elements)}
+    for number, start, end in passed:
+        if (number, start) in furthest and furthest[number, start].position < end:
+            del furthest[number, start]
+    return furthest.values()
 
 
 def _may_span(elements: Sequence[Element], length: int) -> bool:

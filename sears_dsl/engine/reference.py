@@ -107,8 +107,11 @@ def candidates(
     ``observe`` is called for every element that fails.
     """
     walk = _Walk(file, tokens, split, observe)
+    contexts: dict[int, list[WalkState]] = {}  # by where they end, those that begin first first
     for start in range(len(tokens) + 1):
-        for before in walk.contexts_ending_at(rule.left, start):
+        for before in walk.sequence(rule.left, WalkState(start)):
+            contexts.setdefault(before.position, []).append(before)
+        for before in sorted(contexts.get(start, ()), key=lambda state: state.choices):
             fresh = WalkState(start, names=before.names, matched=len(rule.left))
             for matched in walk.sequence(rule.antecedent, fresh):
                 for after in walk.sequence(rule.right, matched._replace(tags=())):
@@ -157,18 +160,6 @@ class _Walk:
     tokens: Sequence[Token]
     split: Split
     observe: Observer
-
-    def contexts_ending_at(self, elements: tuple[Element, ...], end: int) -> list[WalkState]:
-        """Derivations of a left context that end at a position, in the order of its choices."""
-        if not elements:
-            return [WalkState(end)]
-        states = [
-            state
-            for begin in range(end + 1)
-            for state in self.sequence(elements, WalkState(begin))
-            if state.position == end
-        ]
-        return sorted(states, key=lambda state: state.choices)
 
     def sequence(self, elements: tuple[Element, ...], state: WalkState) -> Iterator[WalkState]:
         """Elements one after another; each adds what it matched to ``state.elements``."""

@@ -217,9 +217,8 @@ def _stands_in_one_place(rule: syntax.Rule) -> bool:
     drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False
-    return is_unit(rule) or any(
-        any(isinstance(each.body, syntax.Anchor) for each in part)
-        # What stands between an anchor and the instance keeps it in place if it has one length.
-        and (part is rule.antecedent or all(shortest(each) == longest(each) for each in part))
-        for part in (rule.left, rule.antecedent, rule.right)
-    )
+    # What stands between an anchor and the instance keeps it in place if it has one length.
+    contexts = (rule.left, rule.right)
+    fixed = [part for part in contexts if all(shortest(each) == longest(each) for each in part)]
+    beside = (each.body for part in (rule.antecedent, *fixed) for each in part)
+    return is_unit(rule) or any(isinstance(body, syntax.Anchor) for body in beside)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _Named = TypeVar("_Named", SetDefinition, Rule, Template)
 
+_NO_FILE = "<rules>"
 _MOST_SHOWN = 200
 # The repr of a ruleset shows this many rules, each cut to this many characters.
 _MOST_NAMED, _LONGEST_NAMED = 3, 48
@@ -93,7 +94,8 @@ class Ruleset:
         name: from ``ruleset name version``; a ruleset with a name is a published one.
         version: likewise.
         path: where it came from; ``<rules>`` for text.
-        folder: where the paths that it names start from, wherever the program moves later.
+        folder: where the paths that it names start from, wherever the program moves later; that of
+            ``path`` if none is given.
         advise: a function that finds the warnings of the file that it was read from.
         layout: the statements as they lie in the file, for `format`; empty if there is no file.
         trailing: comments after the last statement.
@@ -106,13 +108,15 @@ class Ruleset:
     templates: tuple[Template, ...] = ()
     name: str | None = None
     version: str | None = None
-    path: str = field(default="<rules>", compare=False)
+    path: str = field(default=_NO_FILE, compare=False)
     folder: Path = field(default=Path(), compare=False)
-    advise: Callable[[], tuple[Diagnostic, ...]] | None = field(
-        default=None, compare=False, repr=False
-    )
-    layout: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
-    trailing: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    advise: Callable[[], tuple[Diagnostic, ...]] | None = field(default=None, compare=False)
+    layout: tuple[Entry, ...] = field(default=(), compare=False)
+    trailing: tuple[str, ...] = field(default=(), compare=False)
+
+    def __post_init__(self) -> None:
+        if self.folder == Path() and self.path != _NO_FILE:
+            object.__setattr__(self, "folder", Path(self.path).absolute().parent)
 
     @classmethod
     def from_rules(
@@ -270,11 +274,7 @@ class Ruleset:
         """Other rules under the same options and sets; each keeps its comments."""
         others = tuple(rules)
         chosen = set(others)
-        layout = tuple(
-            entry
-            for entry in self.layout
-            if not isinstance(entry.node, Rule) or entry.node in chosen
-        )
+        layout = tuple(e for e in self.layout if not isinstance(e.node, Rule) or e.node in chosen)
         entries = {entry.node: entry for entry in layout if isinstance(entry.node, Rule)}
         if tuple(entries) != others:
             in_order = iter([entries[rule] for rule in others if rule in entries])

@@ -299,27 +299,15 @@ MOVING = (
     "set S = is | 's\n_ really @S -> $1 $3", "x:_ really z:_ -> $x $z.upper",
     "x:/[a-z]+/ y:(so? z:_) -> $z $x $z", "really z:_ -> $x $z / x:_ __",
     "x:(DET best|_ really) z:_ -> $x.lower $z", "option case = exact\n_ so 's -> $1 $3",
+    "really 's -> 's",
 )  # fmt: skip
 COMPANIONS = (
     "NOUN zzz -> NOUN", "light NOUN -> NOUN", "ADJ today -> today", "on -> upon", "_ NOUN -> NOUN",
+    "so -> thus",
 )  # fmt: skip
+moving_words = "The", "light", "really", "'s", "is", "best", "on", "so", "today", ".", "'ll", "A"
 moving_texts = st.lists(
-    st.sampled_from(
-        [
-            " The",
-            " light",
-            " really",
-            "'s",
-            " is",
-            " best",
-            " on",
-            " so",
-            " today",
-            ".",
-            "'ll",
-            " A",
-        ]
-    ),
+    st.sampled_from([word if word[0] in "'." else f" {word}" for word in moving_words]),
     min_size=1,
     max_size=7,
 ).map(lambda parts: "".join(parts).lstrip())
@@ -330,25 +318,32 @@ moving_texts = st.lists(
     st.sampled_from((*MOVING, *NAMING)),
     st.sampled_from(COMPANIONS),
     moving_texts,
-    st.lists(moving_texts, max_size=8),
+    st.tuples(st.lists(moving_texts, max_size=8), st.lists(moving_texts, max_size=8)),
     st.sampled_from(("first", "all")),
 )
-@example(MOVING[0], COMPANIONS[0], "The light really's on today.", [], "first")
-@example(MOVING[0], COMPANIONS[1], "The light really's on today.", ["so"] * 8, "first")
+# Few matches are rendered one by one, more of them together.
+@example(
+    MOVING[-1], COMPANIONS[-1], "A so really's", (["so"] * 60 + ["on today really's"], []), "first"
+)
+@example(MOVING[0], COMPANIONS[0], "The light really's on today.", ([], []), "first")
+@example(MOVING[0], COMPANIONS[1], "The light really's on today.", ([], ["so"] * 8), "first")
 def test_what_a_rule_does_to_a_text_depends_on_these_two_alone(
-    written: str, companion: str, text: str, others: list[str], scope: Scope
+    written: str, companion: str, text: str, around: tuple[list[str], list[str]], scope: Scope
 ) -> None:
     rule = parse(written)
     alone = compile_rules([rule], tagger=_fast())
     expected = [(done.text, done.edits) for done in alone.apply([text], scope=scope)]
     beside = compile_rules([rule, parse(companion)], tagger=_fast())
-    for rows in ([text], [text, *others]):
+    before, after = around
+    for rows, number in (([text], 0), ([*before, text, *after], len(before))):
         for prefilter in (True, False):
             done = beside.apply(rows, scope=scope, prefilter=prefilter)
-            of_text = [(each.text, each.edits) for each in done if (each.row, each.rule) == (0, 0)]
+            of_text = [
+                (each.text, each.edits) for each in done if (each.row, each.rule) == (number, 0)
+            ]
             assert of_text == expected
-        first, *_ = beside.chain(rows, scope=scope)
-        of_rule = [edits for number, edits in first.steps if number == 0]
+        chained = list(beside.chain(rows, scope=scope))[number]
+        of_rule = [edits for rule_number, edits in chained.steps if rule_number == 0]
         assert of_rule == [edits for _, edits in expected]
 
 

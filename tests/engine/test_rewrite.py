@@ -290,7 +290,7 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         ),
         (
             "dog -> cat / !is !red __ !is",
-            "so the red dog",
+            "so the red dog so",
             "matched `dog`, but before it expected `!red` and found `red` (ADJ/JJ)",
         ),
         (
@@ -302,6 +302,33 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
             "dog -> cat / <s> __",
             "the dog",
             "matched `dog`, but before it expected `<s>` and found `the` (DET/DT)",
+        ),
+        (
+            "dog -> cat / red (the|so is) __",
+            "red the so dog",
+            "matched `dog`, but before it expected `red` and found `the` (DET/DT)",
+        ),
+        (
+            "dog -> cat / the (so red|it) __",
+            "the so dog",
+            "matched 1 of 3 elements and `so` of `(so red|it)`, "
+            "then expected `red` and found `dog` (NOUN/NN)",
+        ),
+        (
+            "dog -> cat / (so red|it) __",
+            "the so red is dog",
+            "matched `dog`, but before it expected `(so red|it)` and found `is` (AUX/VBZ)",
+        ),
+        (
+            "dog -> cat / !is{1,3} red __",
+            "so the dog",
+            "matched `dog`, but before it expected `red` and found `the` (DET/DT)",
+        ),
+        ("dog -> cat / red __ is", "the dog so", "no token matches the first element, `red`"),
+        (
+            "dog -> cat / so __ is",
+            "so the dog it red dog is",
+            "matched `dog`, but before it expected `so` and found `red` (ADJ/JJ)",
         ),
         ("What NOUN -> Which NOUN", "so it is", "no token matches the first element, `What`"),
         ("It is -> so", "it is", "no token matches the first element, `It`, in that casing"),

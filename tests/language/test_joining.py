@@ -175,15 +175,17 @@ def test_a_ruleset_is_saved_beside_its_imports_wherever_the_program_moves(
     assert rewrites(load(one / "new.sear")) == rewrites(rules)
 
 
+@pytest.mark.parametrize("loaded", [True, False])
 def test_rules_keep_their_file_of_vectors_wherever_they_are_saved_and_joined(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: bool
 ) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     for place, word in ((one, "film"), (other, "show")):
         write(place, near="option vectors = two.txt\n\nmovie -> $1.neighbor\n")
         (place / "two.txt").write_text(f"movie 1 0\n{word} 0.9 0.1\n", "utf-8")
     monkeypatch.chdir(tmp_path)
-    rules = load("one/near.sear")
+    read = load("one/near.sear")
+    rules = read if loaded else Ruleset(read.rules, options=read.options, path="one/near.sear")
     rules.save(one / "new.sear")
     assert rewrites(load(one / "new.sear")) == rewrites(rules) == [(3, "film")]
     with pytest.raises(UsageError, match=rf"vectors two\.txt of {one}, which other") as caught:

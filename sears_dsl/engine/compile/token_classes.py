@@ -138,10 +138,9 @@ class TokenClasses:
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
             self._known = _ClassMemory(self._words)
             return self._learn(types, np.full(len(types), -1, np.int32))
-        if self._known.is_full(len(offsets) - 1):
-            self._known = _ClassMemory(self._words)
-            if self._known.is_full(len(offsets) - 1):  # this batch alone has too many
-                self._known = _ClassMemory(0)
+        for words in (self._words, 0):  # 0: this batch alone has too many
+            if self._known.is_full(len(offsets) - 1):
+                self._known = _ClassMemory(words)
         of_group = np.array(self._known.add(offsets, ids), np.int32)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             self._known.remember(unseen, of_group[group_of].tolist())

@@ -243,7 +243,7 @@ class _BatchEdits:
         point = points[character - 1]
         is_digit = (point > 47) & (point < 58)
         is_letter = ((point | 32) > 96) & ((point | 32) < 123)
-        new_ids, which = np.unique(forms.new_ids[at], return_inverse=True)
+        new_ids, which = np.unique(forms.new_ids[chosen[at]], return_inverse=True)
         leans = np.array([begins_with_clitic(news[number]) for number in new_ids.tolist()], bool)
         simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2) & ~leans[which])
         at, starts, before = at[simple], starts[simple], before[simple]

@@ -172,11 +172,12 @@ def _sets_casing(piece: Reference) -> bool:
 
 def _element_of(rule: Rule, piece: syntax.Piece) -> int | None:
     """The number of the element that a reference copies, None where it is no single one."""
-    target = piece.target if isinstance(piece, Reference) else 0
-    if isinstance(target, int):
-        return target - 1 if target else None
+    if not isinstance(piece, Reference) or piece.target == 0:
+        return None
+    if isinstance(piece.target, int):
+        return piece.target - 1
     names = [each.name for each in rule.antecedent]
-    return names.index(target) if target in names else None
+    return names.index(piece.target) if piece.target in names else None
 
 
 def _bodies_of(rule: Rule, piece: Reference) -> Iterator[object]:
