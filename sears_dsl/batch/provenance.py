@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from sears_dsl.catalogue import manifest_path
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.engine.rewrite.pieces import writes_by_tags
+from sears_dsl.engine.rewrite.tag_dependence import writes_by_tags
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.references import leaves_in

@@ -45,9 +45,10 @@ from sears_dsl.engine.matches import (
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.pieces import Drawing, writes_by_tags
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
+from sears_dsl.engine.rewrite.tag_dependence import writes_by_tags
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import (
     CompileError,

@@ -8,22 +8,21 @@ copy, a cached look-up for an inflection, and some random numbers for what is dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, change_places
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.placing import PRONOUN, Unrendered
-from sears_dsl.engine.rewrite.spacing import OPENING_MARKS, QUOTES, begins_with_clitic
+from sears_dsl.engine.rewrite.spacing import OPENING_MARKS, QUOTES
 from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import every_element, shortest
+from sears_dsl.language.measure import every_element
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
 from sears_dsl.tagging import inflection
 from sears_dsl.tagging.tokens import Token, touching
@@ -126,87 +125,9 @@ def noise_calls(rule: Rule) -> Iterator[NoiseCall]:
                 yield NoiseCall((piece_number, place), function, before, _target(rule, piece))
 
 
-def writes_by_tags(rule: Rule, scope: RuleScope) -> bool:
-    r"""Whether what a rule writes depends on tags: it inflects a word, or may move a clitic.
-
-    A clitic that is copied behind another copy than before is written only where that bears it,
-    which its tag may decide (see `spacing.bears`).
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("x:_ really z:_ -> $x $z\nx:_ z:_ -> so $x $z\nmovie -> film.as($1)")
-        >>> [writes_by_tags(rule, rules) for rule in rules.rules]
-        [True, False, True]
-    """
-    return inflects(rule) or any(
-        isinstance(piece, Reference)
-        and _may_follow_another(rule, number)
-        and _may_hold_clitic(_bodies_of(rule, piece), scope)
-        for number, piece in enumerate(rule.consequent)
-    )
-
-
-def _may_follow_another(rule: Rule, number: int) -> bool:
-    """Whether what a reference copies may come to stand behind another copy than in the text."""
-    place = _element_of(rule, rule.consequent[number])
-    for piece in reversed(rule.consequent[:number]):
-        if isinstance(piece, syntax.TagCopy):
-            continue  # what it copies is tagged anyway; it may also be empty
-        if not isinstance(piece, Reference):
-            return False
-        before = _element_of(rule, piece)
-        adjoins = before is not None and place is not None and before + 1 == place
-        # Behind what the rule itself cases, a clitic is written whatever bears it.
-        if not _sets_casing(piece) and (piece.functions or not adjoins):
-            return True
-        if before is not None and shortest(rule.antecedent[before]):
-            return False
-        place = before if adjoins else None
-    return False
-
-
-def _sets_casing(piece: Reference) -> bool:
+def sets_casing(piece: Reference) -> bool:
     """Whether a reference says how what it copies is cased, so that this is written as it is."""
     return any(isinstance(each, Noise) or each in CASE_FUNCTIONS for each in piece.functions)
-
-
-def _element_of(rule: Rule, piece: syntax.Piece) -> int | None:
-    """The number of the element that a reference copies, None where it is no single one."""
-    if not isinstance(piece, Reference) or piece.target == 0:
-        return None
-    if isinstance(piece.target, int):
-        return piece.target - 1
-    names = [each.name for each in rule.antecedent]
-    return names.index(piece.target) if piece.target in names else None
-
-
-def _bodies_of(rule: Rule, piece: Reference) -> Iterator[object]:
-    """The bodies of the elements that a reference may copy."""
-    if piece.target == 0:
-        return (each.body for each in rule.antecedent)
-    if isinstance(piece.target, int):
-        return (each.body for each in rule.antecedent[piece.target - 1 : piece.target])
-    return (each.body for each in every_element(rule) if each.name == piece.target)
-
-
-def _may_hold_clitic(bodies: Iterable[object], scope: RuleScope) -> bool:
-    """Whether one of these may match a clitic, as far as its words tell."""
-    for body in bodies:
-        match body:
-            case syntax.Literal(text) | syntax.AttributeTest("text" | "lower", text, False):
-                possible = begins_with_clitic(text)
-            case syntax.Conjunction(tests):
-                possible = all(_may_hold_clitic([test], scope) for test in tests)
-            case syntax.SetReference():
-                possible = _may_hold_clitic(scope.members(body), scope)
-            case syntax.Group(alternatives):
-                inner = (each.body for elements in alternatives for each in elements)
-                possible = _may_hold_clitic(inner, scope)
-            case _:
-                possible = not isinstance(body, syntax.Anchor)
-        if possible:
-            return True
-    return False
 
 
 def parts_of(rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]) -> Iterator[Part]:
@@ -264,7 +185,7 @@ def _tag_part(piece: syntax.TagCopy, number: int) -> Part:
 def _reference_part(
     piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
 ) -> Part:
-    as_is = _sets_casing(piece)
+    as_is = sets_casing(piece)
 
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
