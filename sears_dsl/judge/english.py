@@ -175,14 +175,12 @@ class English:
                 values.append(str(self._units[word]))
                 factor_ends = at
             elif word in self._multipliers:
-                multiplier = self._multipliers[word]
+                multiplier, factor = self._multipliers[word], Decimal(1)
                 between = words[factor_ends : at - 1] if factor_ends >= 0 else None
-                factor = Decimal(values[-1]) if between in ([], ["-"]) else _LARGEST
                 # A hyphen joins less to more: five-hundred, but not a million - dozen.
-                if factor < (multiplier if between else _LARGEST):
-                    values.pop()
-                else:
-                    factor = Decimal(1)
+                bound = multiplier if between == ["-"] else _LARGEST
+                if between in ([], ["-"]) and Decimal(values[-1]) < bound:
+                    factor = Decimal(values.pop())
                 values.append(_written_out(factor * multiplier))
                 factor_ends = at
             elif word in self._ordinals or ordinal:
