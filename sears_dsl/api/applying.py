@@ -208,7 +208,7 @@ def apply_folder(
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
     from sears_dsl.clusters.parts import workers_of
 
-    with in_python(column="column", address="address"):
+    with in_python(column="column"):
         whole_numbers(1, draws=draws, workers=workers)
         names_of_columns(column=column, keep=keep, id_column=id_column)
         protected = protection_of(protect, spans)

@@ -308,15 +308,6 @@ def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False
     return rulesets
 
 
-def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of rules, which may have manifests, and search → SHA-256 of its rows."""
-    files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
-    sources = rules if isinstance(rules, list | tuple) else [rules]
-    searches = (getattr(each, "discovery", None) for each in sources)
-    digests = [each.data.digest for each in searches if each is not None]
-    return files, {f"search {number}": each for number, each in enumerate(digests, start=1)}
-
-
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
     """Return the given or named tagger; for None, one that the rules were validated with."""
     from sears_dsl.batch.provenance import tagger_findings, tagger_for

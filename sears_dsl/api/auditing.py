@@ -17,7 +17,6 @@ from sears_dsl.api.arguments import (
     names_of,
     names_of_columns,
     one_of,
-    origins_of,
     predictor_of,
     progress_reporter,
     read_once,
@@ -524,7 +523,7 @@ def audit(
                     running.audit_rules(
                         rulesets, rows, predictor, matcher=matcher, scorer=measure,
                         oracle=rejecting, gates=demanded, choices=audit_choices, columns=columns,
-                        sentences=sentences, on_stage=show, digests=origins_of(rules, rulesets)[1],
+                        sentences=sentences, on_stage=show,
                     ),
                     tuple(rulesets),
                 )

@@ -18,7 +18,6 @@ from sears_dsl.api.arguments import (
     matcher_of,
     names_of,
     names_of_columns,
-    origins_of,
     progress_reporter,
     protection_of,
     read_once,
@@ -553,8 +552,7 @@ def _experiment(
         trainer = GivenTrainer(
             train, text=columns.text, label=named, also=others, comparison=settings.comparison
         )
-    files, digests = origins_of(rules, rulesets)
-    notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
+    notes = (*rows.notes, *check_origin(rulesets, rows, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns, trainer=trainer,

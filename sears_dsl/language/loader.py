@@ -562,6 +562,6 @@ def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
 def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
     """The rule files, their imports, and the vectors that they name: nothing may replace them."""
     for ruleset in with_imports(rulesets):
-        yield ruleset.folder / Path(ruleset.path).name
+        yield ruleset.file
         if vectors := vectors_file(ruleset.options, ruleset.folder):
             yield vectors
