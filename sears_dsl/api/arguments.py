@@ -273,7 +273,14 @@ def rulesets_of(rules: object) -> list[Ruleset]:
                 "rules are given as a list of lists, as rows are",
                 help="rules come after the model and the data: sears.audit(model, data, rules)",
             )
-        return [ruleset for each in rules for ruleset in rulesets_of(each)]
+        together: dict[object, Ruleset] = {}
+        for each in rules:
+            for ruleset in rulesets_of(each):
+                # A file that several names stand for counts once, as in commands.
+                is_named = isinstance(each, str | Path)
+                key = ruleset.file.resolve() if is_named else id(ruleset)
+                together.setdefault(key, ruleset)
+        return list(together.values())
     if isinstance(rules, Rule):
         raise UsageError(
             "a single Rule does not say which options it is read with",

@@ -563,7 +563,10 @@ def named_audits(
     from sears_dsl.auditing.document import read_audits
 
     if isinstance(audits, Mapping):
-        return {str(name): audit_document(each) for name, each in audits.items()}
+        named = {str(name): audit_document(each) for name, each in audits.items()}
+        if len(named) < len(audits):
+            raise UsageError("two audits have the same name", help="write their names differently")
+        return named
     several = audits if isinstance(audits, list | tuple) else [audits]
     if all(isinstance(each, str | Path) for each in several):
         return read_audits(list(map(Path, several)))
