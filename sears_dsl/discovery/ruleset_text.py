@@ -17,7 +17,6 @@ from sears_dsl.discovery.articles import mends_articles
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.rewrite.renderer import follows_case
 from sears_dsl.language.loader import parse
-from sears_dsl.language.references import file_of_module
 from sears_dsl.language.rule import (
     Element,
     Group,
@@ -30,7 +29,7 @@ from sears_dsl.language.rule import (
     SetReference,
     Test,
 )
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import Ruleset, file_of_module
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 

@@ -1,13 +1,13 @@
 """Which sets rules and sets refer to, how another file names them, which set contains which.
 
-These look at one file, which may be an import's; `ruleset` resolves names, through imports too.
+These look at one file; `ruleset` resolves names, through imports too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from sears_dsl.language.rule import (
     Drawn,
@@ -19,8 +19,11 @@ from sears_dsl.language.rule import (
     Test,
 )
 
-if TYPE_CHECKING:
-    from sears_dsl.language.ruleset import Ruleset
+DEEPEST = 100
+"""How deeply sets may contain sets, through imports too."""
+
+LARGEST = 1_000_000
+"""How many tests a set may stand for, with sets under its negations written out."""
 
 
 def sets_of(rule: Rule) -> Iterator[SetReference]:
@@ -93,13 +96,3 @@ def qualified(test: Test, module: str | None) -> Test:
 
     alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
     return Negation(Group(tuple(alternatives)))
-
-
-def file_of_module(file: Ruleset, module: str | None) -> Ruleset:
-    """The file that names of imports lead to, such as ``c`` or ``c.words``."""
-    for name in module.split(".") if module else ():
-        imported = next((each.ruleset for each in file.imports if each.name == name), None)
-        if imported is None:
-            raise KeyError(name)
-        file = imported
-    return file

@@ -25,7 +25,7 @@ from sears_dsl.language.printer import (
     set_apart,
     template_ids,
 )
-from sears_dsl.language.references import file_of_module, qualified, references_in, sets_in_order
+from sears_dsl.language.references import LARGEST, qualified, references_in, sets_in_order
 from sears_dsl.language.rule import (
     OPTION_NAMES,
     Entry,
@@ -593,8 +593,8 @@ def _kind(node: Statement) -> tuple[type[Statement], str]:
     return type(node), name
 
 
-DEEPEST = 100
-"""How deeply sets may contain sets, through imports too."""
-
-LARGEST = 1_000_000
-"""How many tests a set may stand for, with sets under its negations written out."""
+def file_of_module(file: Ruleset, module: str | None) -> Ruleset:
+    """The file that names of imports lead to, such as ``c`` or ``c.words``."""
+    for name in module.split(".") if module else ():
+        file = file._imported[name]
+    return file

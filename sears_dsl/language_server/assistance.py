@@ -35,8 +35,7 @@ from sears_dsl.language.loader import findings_of, parse
 from sears_dsl.language.measure import noise_in
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_test
-from sears_dsl.language.references import file_of_module
-from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.ruleset import Ruleset, file_of_module
 from sears_dsl.language.tagsets import BARE_FINE, COARSE
 from sears_dsl.language.words import code, quote
 from sears_dsl.language_server.names import (
