@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 import re
 import string
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -338,7 +339,8 @@ def _is_near(prediction: str, gold: str, comparison: Comparison) -> bool:
         return False
     most = float(tolerance[1]) * (abs(right) / 100 if tolerance[2] else 1)
     # Rounding must not put 0.1 + 0.2 farther than 0.3 from 0.
-    return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
+    rounding = 4 * sys.float_info.epsilon * max(1.0, abs(right), abs(amount))
+    return abs(amount - right) <= most + rounding
 
 
 def carry_back(

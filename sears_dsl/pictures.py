@@ -67,13 +67,21 @@ def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
     return output.getvalue()
 
 
-@lru_cache(maxsize=4096)
 def picture_address(path: str) -> str:
     """A copy as a data URL, for the ``img`` of a page that stands alone; empty if unreadable."""
+    if not is_file(path):
+        return ""
+    file = Path(path).absolute()
+    state = file.stat()
     try:
-        return "data:image/png;base64," + b64encode(shown_picture(path)).decode()
+        return _address(str(file), state.st_mtime_ns, state.st_size)
     except DataError:
         return ""
+
+
+@lru_cache(maxsize=4096)
+def _address(path: str, _changed: int, _size: int) -> str:
+    return "data:image/png;base64," + b64encode(shown_picture(path)).decode()
 
 
 def encoded_picture(path: str) -> str:

@@ -208,7 +208,7 @@ def apply_folder(
     from sears_dsl.clusters.applying import apply_folder as apply_to_folder
     from sears_dsl.clusters.parts import workers_of
 
-    with in_python(column="column", address="address"):
+    with in_python(column="column"):
         whole_numbers(1, draws=draws, workers=workers)
         names_of_columns(column=column, keep=keep, id_column=id_column)
         protected = protection_of(protect, spans)
@@ -325,6 +325,7 @@ def _share_of_texts(share: float | str, *, seed: int) -> TextShare:
 
 
 def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> RulesetRecipe:
+    from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.clusters.applying import recipe_of
 
     if not isinstance(tagger, str):
@@ -332,4 +333,6 @@ def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> 
             f"tagger is of type {type(tagger).__name__}, which cannot be sent to workers",
             help="pass its name, or the 'module:function' that makes it",
         )
-    return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed, vectors=vectors)
+    rulesets = rulesets_of(ruleset)
+    named = tagger_in_language(tagger, rulesets)
+    return recipe_of(rulesets, tagger=named, seed=seed, vectors=vectors)

@@ -273,7 +273,14 @@ def rulesets_of(rules: object) -> list[Ruleset]:
                 "rules are given as a list of lists, as rows are",
                 help="rules come after the model and the data: sears.audit(model, data, rules)",
             )
-        return [ruleset for each in rules for ruleset in rulesets_of(each)]
+        together: dict[object, Ruleset] = {}
+        for each in rules:
+            for ruleset in rulesets_of(each):
+                # A file that several names stand for counts once, as in commands.
+                is_named = isinstance(each, str | Path)
+                key = ruleset.file.resolve() if is_named else id(ruleset)
+                together.setdefault(key, ruleset)
+        return list(together.values())
     if isinstance(rules, Rule):
         raise UsageError(
             "a single Rule does not say which options it is read with",
@@ -306,15 +313,6 @@ def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False
         advice=lambda _, others: f"these run together: {others}",
     )  # fmt: skip
     return rulesets
-
-
-def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
-    """Return the files of rules, which may have manifests, and search → SHA-256 of its rows."""
-    files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
-    sources = rules if isinstance(rules, list | tuple) else [rules]
-    searches = (getattr(each, "discovery", None) for each in sources)
-    digests = [each.data.digest for each in searches if each is not None]
-    return files, {f"search {number}": each for number, each in enumerate(digests, start=1)}
 
 
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:

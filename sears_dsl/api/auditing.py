@@ -17,7 +17,6 @@ from sears_dsl.api.arguments import (
     names_of,
     names_of_columns,
     one_of,
-    origins_of,
     predictor_of,
     progress_reporter,
     read_once,
@@ -524,7 +523,7 @@ def audit(
                     running.audit_rules(
                         rulesets, rows, predictor, matcher=matcher, scorer=measure,
                         oracle=rejecting, gates=demanded, choices=audit_choices, columns=columns,
-                        sentences=sentences, on_stage=show, digests=origins_of(rules, rulesets)[1],
+                        sentences=sentences, on_stage=show,
                     ),
                     tuple(rulesets),
                 )
@@ -564,7 +563,10 @@ def named_audits(
     from sears_dsl.auditing.document import read_audits
 
     if isinstance(audits, Mapping):
-        return {str(name): audit_document(each) for name, each in audits.items()}
+        named = {str(name): audit_document(each) for name, each in audits.items()}
+        if len(named) < len(audits):
+            raise UsageError("two audits have the same name", help="write their names differently")
+        return named
     several = audits if isinstance(audits, list | tuple) else [audits]
     if all(isinstance(each, str | Path) for each in several):
         return read_audits(list(map(Path, several)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
@@ -74,18 +74,21 @@ class DiscoveryResult(Result):
     def ruleset(self) -> Ruleset:
         """The rules, with their numbers as ``why`` and sentences of the data as tests."""
         from sears_dsl.discovery.result.report import ruleset_text
-        from sears_dsl.language.loader import parse
 
-        return parse(ruleset_text(self.discovery, "found", tagger=self.tagger), path="<found>")
+        return self._parsed(ruleset_text(self.discovery, "found", tagger=self.tagger), "<found>")
 
     @cached_property
     def closest(self) -> Ruleset:
         """Rules that flip enough rows, but that readers may reject too often: for people to vet."""
         from sears_dsl.discovery.result.report import closest_text
-        from sears_dsl.language.loader import parse
 
         text = closest_text(self.discovery, "found.closest", tagger=self.tagger)
-        return parse(text, path="<found.closest>")
+        return self._parsed(text, "<found.closest>")
+
+    def _parsed(self, text: str, path: str) -> Ruleset:
+        from sears_dsl.language.loader import parse
+
+        return replace(parse(text, path=path), origins=(self.discovery.data.digest,))
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
@@ -390,7 +393,7 @@ def discover(
     }  # fmt: skip
     own = {name: value for name, value in settable.items() if value is not None}
     chosen = {"scorer": DEFAULT_SCORER, **own, **(paper_choices(own) if paper else {})}
-    with in_python(text="more_text", known="known"):
+    with in_python(text="more_text"):
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)

@@ -18,7 +18,6 @@ from sears_dsl.api.arguments import (
     matcher_of,
     names_of,
     names_of_columns,
-    origins_of,
     progress_reporter,
     protection_of,
     read_once,
@@ -533,6 +532,12 @@ def _experiment(
     require_rules(rulesets)
     also = names_of(also)
     names_of_columns(text=text, label=label, also=also)
+    others = (*also, *filter(None, (image, choices)))
+    if train is None and others:
+        raise UsageError(
+            f"the built-in model reads one column, so not {others[0]}",
+            help="say how to train one that reads it: train=…; or leave the column out",
+        )
     training, held_out = read_once(training), read_once(held_out)
     named = label_column(training, label)
     if named is None:
@@ -549,12 +554,10 @@ def _experiment(
     if train is None:
         trainer = BuiltInTrainer(text=columns.text, label=named)
     else:
-        others = (*also, *filter(None, (image, choices)))
         trainer = GivenTrainer(
             train, text=columns.text, label=named, also=others, comparison=settings.comparison
         )
-    files, digests = origins_of(rules, rulesets)
-    notes = (*rows.notes, *check_origin(files, rows, digests=digests, allowed=same_rows))
+    notes = (*rows.notes, *check_origin(rulesets, rows, allowed=same_rows))
     with tempfile.TemporaryDirectory(prefix="sears-fix-") as folder:
         inputs = ExperimentInputs(
             training=table, held_out=rows, matcher=matcher, columns=columns, trainer=trainer,

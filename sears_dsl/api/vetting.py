@@ -26,7 +26,7 @@ from sears_dsl.api.arguments import (
 from sears_dsl.api.results import Result, bar_label, draw_bars, file_to_write
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery, need_vetting
-from sears_dsl.runtime.files import Closing, is_file, is_there
+from sears_dsl.runtime.files import Closing, is_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +97,8 @@ class VettingResult(Result, Closing):
         place, reviews = self.place, self._reviews()
         outcomes = vetting_outcomes(place.ruleset, reviews)
         vetted = vetted_text(place.ruleset, outcomes, reviews, tagger=self._tagger)
-        return parse(vetted.text, path=str(place.output))
+        ruleset = parse(vetted.text, path=str(place.output))
+        return replace(ruleset, origins=place.ruleset.origins)
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
@@ -273,6 +274,7 @@ def vet(
     need_vetting()
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
+    from sears_dsl.catalogue import shipped_rulesets
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.vetting import running
@@ -283,10 +285,13 @@ def vet(
     with in_python(reviewer="reviewers"):
         whole_numbers(1, most=most, port=port)
         shares(tau=tau)
-        ruleset, folder = _in_a_file(rules)
+        ruleset = _in_a_file(rules)
+        # Nothing is written beside a shipped ruleset.
+        is_shipped = ruleset.file in shipped_rulesets().values()
         # Absolute, since a notebook may go to another folder before it writes.
         place = running.place_of(
-            replace(ruleset, path=str(Path(ruleset.path).absolute())), folder=folder.absolute(),
+            replace(ruleset, path=str(ruleset.file)),
+            folder=Path.cwd() if is_shipped else ruleset.folder,
             reviewers=names_of(reviewers),
             output=None if output is None else file_to_write(output).absolute(),
             journal=None if journal is None else file_to_write(journal, "journal").absolute(),
@@ -339,18 +344,18 @@ def vet(
             )
 
 
-def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
-    """Return the ruleset as its file has it, and the folder in which to write."""
+def _in_a_file(rules: object) -> Ruleset:
+    """Return the ruleset as its file has it."""
     from sears_dsl.catalogue import load
     from sears_dsl.language.ruleset import Ruleset
 
     if isinstance(rules, str | Path):
-        # Nothing is written beside a shipped ruleset.
-        ruleset = load(str(rules))
-        return ruleset, Path(ruleset.path).parent if is_there(rules) else Path()
-    saved = getattr(rules, "path", None)
-    if isinstance(saved, str | Path) and is_file(saved):
-        return load(str(saved)), Path(saved).parent
+        return load(str(rules))
+    if isinstance(rules, Ruleset) and is_file(rules.file):
+        # What it imported was allowed when it was loaded.
+        ruleset = load(rules.file, allow_imports_outside=True)
+        if ruleset == rules:
+            return ruleset
     if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
         raise UsageError(
             "these rules are in no file, but decisions are kept beside one",

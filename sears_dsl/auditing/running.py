@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
@@ -150,13 +149,10 @@ def audit_rules(
     columns: Mapping[str, Sequence[Any] | Computed],
     sentences: GeneratedTable | None,
     on_stage: OnStage,
-    digests: Mapping[str, str] = MappingProxyType({}),
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
 
     The model is asked about the sentences of templates too; they may be the rows themselves.
-    `digests` maps the names of rules that lie in no file to the SHA-256 of the rows that they were
-    found on; manifests tell it of the others.
     """
     if choices.rates and not any(map(draws, matcher.rules)):
         raise UsageError(
@@ -170,8 +166,7 @@ def audit_rules(
         data, sentences = replace(data, notes=(*data.notes, note)), None
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
-    same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
-    same += [name for name, digest in digests.items() if digest in rows]
+    same = [Path(each.path).name for each in rulesets if found_on(each) & rows]
     if same:
         origin = f"The rules of {', '.join(same)} were found on these same rows"
         note = f"{origin}, so the model looks worse here than it would on other rows"

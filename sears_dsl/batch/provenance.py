@@ -67,10 +67,14 @@ def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
     return False
 
 
-def found_on(rules: Path) -> str | None:
-    """SHA-256 of the rows that the rules of a file were found on; None if no manifest says."""
-    rows = _manifest_of(rules).get("data")
-    return rows.get("sha256") if isinstance(rows, dict) else None
+def found_on(ruleset: Ruleset) -> set[str]:
+    """SHA-256 of the rows that its rules were found on, as far as it or the manifests say."""
+    digests = {each for each in ruleset.origins if isinstance(each, str)}
+    for file in ruleset.origins:
+        rows = _manifest_of(file).get("data") if isinstance(file, Path) else None
+        if isinstance(rows, dict) and isinstance(rows.get("sha256"), str):
+            digests.add(rows["sha256"])
+    return digests
 
 
 class FoundScoring(NamedTuple):
@@ -83,7 +87,7 @@ class FoundScoring(NamedTuple):
 
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
     """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it."""
-    path = Path(ruleset.path)
+    path = ruleset.file
     manifest = _manifest_of(path)
     if manifest.get("format") != _FORMAT or not manifest.keys() - _NOTED:
         return None
@@ -100,7 +104,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
     """The taggers that a ruleset was validated with; empty where nothing is known."""
-    path = Path(ruleset.path)
+    path = ruleset.file
     manifest = _manifest_of(path)
     if manifest.get("format") != _FORMAT:
         manifest = _shipped(path)

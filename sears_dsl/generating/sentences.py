@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.answers import label_text
 from sears_dsl.engine.noise.characters import PlacedText, change_places, change_share
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
@@ -201,6 +202,11 @@ class Sentences:
             return False
         # Different texts may have equal marks, so the texts decide.
         return text in self.texts(np.flatnonzero(self.marks == _mark(text)[0]))
+
+    @property
+    def label(self) -> str:
+        """The label of the template, as models and data have it: 1.0 is 1."""
+        return label_text(self.template.metadata.label) or ""
 
     @property
     def may_be_blank(self) -> bool:
@@ -402,7 +408,7 @@ def contradictions(
         >>> contradictions(both, [np.array([0, 1]), np.array([1])])
         [Contradiction(text='Fine!', one=0, other=1)]
     """
-    labels = [each.template.metadata.label or "" for each in templates]
+    labels = [each.label for each in templates]
     if len(set(labels)) < 2:
         return []
     label_of = np.unique(labels, return_inverse=True)[1]
@@ -465,11 +471,10 @@ def _contradictory(written: Sequence[tuple[str, Sentences]], ruleset: Ruleset) -
         of_pairs.setdefault((one, other), []).append(text)
     findings = []
     for (one, other), texts in sorted(of_pairs.items()):
-        label = templates[one].template.metadata.label or ""
         finding = Diagnostic(
             "W627",
             f"{code(written[one][0])} also writes {counted(len(texts), 'sentence')} of this "
-            f"template, with the label {label}: {code(texts[0])}",
+            f"template, with the label {templates[one].label}: {code(texts[0])}",
             help="reword one of the two, or take the words that meet out of a set",
         )
         findings.append(place_in_template(finding, templates[other].template, ruleset))

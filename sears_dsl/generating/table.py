@@ -172,7 +172,7 @@ def generate_table(
         templates=tuple(
             TemplateCount(
                 name=name,
-                label=sentences.template.metadata.label or "",
+                label=sentences.label,
                 sentences=len(numbers),
                 repeated=len(sentences) - len(numbers),
                 written=count,
@@ -215,7 +215,7 @@ def _columns_beside(
 ) -> dict[str, tuple[list[str], Numbers]]:
     """The columns beside the text: the values of each, and which of them each sentence has."""
     zeros = np.zeros(len(numbers), np.int64)
-    columns = {LABEL: ([sentences.template.metadata.label or ""], zeros), TEMPLATE: ([name], zeros)}
+    columns = {LABEL: ([sentences.label], zeros), TEMPLATE: ([name], zeros)}
     members = zip(sentences.choices, sentences.members(numbers), strict=True)
     return columns | {column_of[choice.column]: values for choice, values in members}
 

@@ -24,8 +24,8 @@ from sears_dsl.language.check_drawn import check_template, text_findings
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
-from sears_dsl.language.references import references_in, sets_in_order, sets_of
-from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset
+from sears_dsl.language.references import DEEPEST, LARGEST, references_in, sets_in_order, sets_of
+from sears_dsl.language.ruleset import Import, Ruleset
 from sears_dsl.language.vectors import vectors_file
 from sears_dsl.language.words import code, nearest
 from sears_dsl.runtime.files import read_document
@@ -562,6 +562,6 @@ def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
 def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
     """The rule files, their imports, and the vectors that they name: nothing may replace them."""
     for ruleset in with_imports(rulesets):
-        yield ruleset.folder / Path(ruleset.path).name
+        yield ruleset.file
         if vectors := vectors_file(ruleset.options, ruleset.folder):
             yield vectors

@@ -19,6 +19,12 @@ from sears_dsl.language.rule import (
     Test,
 )
 
+DEEPEST = 100
+"""How deeply sets may contain sets, through imports too."""
+
+LARGEST = 1_000_000
+"""How many tests a set may stand for, with sets under its negations written out."""
+
 
 def sets_of(rule: Rule) -> Iterator[SetReference]:
     """The sets that a rule names, including those under negations and in the consequent."""

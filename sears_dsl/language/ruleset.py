@@ -25,7 +25,7 @@ from sears_dsl.language.printer import (
     set_apart,
     template_ids,
 )
-from sears_dsl.language.references import qualified, references_in, sets_in_order
+from sears_dsl.language.references import LARGEST, qualified, references_in, sets_in_order
 from sears_dsl.language.rule import (
     OPTION_NAMES,
     Entry,
@@ -96,6 +96,7 @@ class Ruleset:
         path: where it came from; ``<rules>`` for text.
         folder: where the paths that it names start from, wherever the program moves later; that of
             ``path`` if none is given.
+        origins: the files that its rules come from, or SHA-256 of the rows they were found on.
         advise: a function that finds the warnings of the file that it was read from.
         layout: the statements as they lie in the file, for `format`; empty if there is no file.
         trailing: comments after the last statement.
@@ -110,6 +111,7 @@ class Ruleset:
     version: str | None = None
     path: str = field(default=_NO_FILE, compare=False)
     folder: Path = field(default=Path(), compare=False)
+    origins: tuple[Path | str, ...] = field(default=(), compare=False)
     advise: Callable[[], tuple[Diagnostic, ...]] | None = field(default=None, compare=False)
     layout: tuple[Entry, ...] = field(default=(), compare=False)
     trailing: tuple[str, ...] = field(default=(), compare=False)
@@ -117,6 +119,8 @@ class Ruleset:
     def __post_init__(self) -> None:
         if self.folder == Path() and self.path != _NO_FILE:
             object.__setattr__(self, "folder", Path(self.path).absolute().parent)
+        if not self.origins and self.path != _NO_FILE:
+            object.__setattr__(self, "origins", (self.file,))
 
     @classmethod
     def from_rules(
@@ -251,6 +255,7 @@ class Ruleset:
             templates=(*self.templates, *templates),
             name=self.name if same else None,
             version=self.version if same else None,
+            origins=(*self.origins, *other.origins),
             advise=None,
             layout=self._joined_layout(other, new) if self.layout or other.layout else (),
             trailing=(*self.trailing, *other.trailing),
@@ -330,6 +335,11 @@ class Ruleset:
         return f"<Ruleset {name}: {rules}{': ' if first else ''}{first}{more}>"
 
     # ------------------------------------------------------------ what it says
+
+    @property
+    def file(self) -> Path:
+        """Where ``path`` is, wherever the program moves later."""
+        return self.folder / Path(self.path).name
 
     @cached_property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -583,18 +593,8 @@ def _kind(node: Statement) -> tuple[type[Statement], str]:
     return type(node), name
 
 
-DEEPEST = 100
-"""How deeply sets may contain sets, through imports too."""
-
-LARGEST = 1_000_000
-"""How many tests a set may stand for, with sets under its negations written out."""
-
-
 def file_of_module(file: Ruleset, module: str | None) -> Ruleset:
     """The file that names of imports lead to, such as ``c`` or ``c.words``."""
     for name in module.split(".") if module else ():
-        imported = next((each.ruleset for each in file.imports if each.name == name), None)
-        if imported is None:
-            raise KeyError(name)
-        file = imported
+        file = file._imported[name]
     return file

@@ -443,9 +443,8 @@ _LEAST = 2
 def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
     """The models by their names: those given, else the shortest that tell them apart."""
     if isinstance(models, Mapping):
-        named = {str(name): each for name, each in models.items()}
-        names = list(named)
-        members: list[object] = list(named.values())
+        names = [str(name) for name in models]
+        members: list[object] = list(models.values())
     else:
         pairs = [_name_and_model(each) for each in models]
         members = [each for _, each in pairs]

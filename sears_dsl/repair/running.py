@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from sears_dsl import __version__
@@ -42,34 +41,28 @@ from sears_dsl.tagging.tagger import Tagger, identity_of
 
 
 def check_origin(
-    files: Sequence[Path],
-    held_out: LabelledRows,
-    *,
-    digests: Mapping[str, str] = MappingProxyType({}),
-    allowed: bool = False,
+    rulesets: Sequence[Ruleset], held_out: LabelledRows, *, allowed: bool = False
 ) -> tuple[str, ...]:
     """Refuse a report on the rows that the rules were found on.
 
     A search finds flips that are more frequent on its own rows than on others, and a model that is
     repaired on these rows need not be repaired elsewhere.
 
-    Files without a manifest say nothing about their origin. `digests` maps the names of further
-    rules to the SHA-256 of their rows. If the same rows are `allowed`, the notes that are returned
-    for the report say so.
+    Files without a manifest say nothing about their origin. If the same rows are `allowed`, the
+    notes that are returned for the report say so.
     """
     # A search without labels counts the model's own answers as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
-    same = [(str(file), file.name) for file in files if found_on(file) in rows]
-    same += [(name, name) for name, digest in digests.items() if digest in rows]
+    same = [each.path for each in rulesets if found_on(each) & rows]
     if not same:
         return ()
     if not allowed:
         raise UsageError(
-            f"the rules of {same[0][0]} were found on the rows of {held_out.path}",
+            f"the rules of {same[0]} were found on the rows of {held_out.path}",
             help="measure on other rows, split off before `sears discover`; or give --same-rows, "
             "and the report will say so",
         )
-    names = ", ".join(name for _, name in same)
+    names = ", ".join(Path(path).name for path in same)
     return (f"The rules of {names} were found on the same rows that this report measures on.",)
 
 

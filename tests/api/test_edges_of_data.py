@@ -132,6 +132,31 @@ def test_columns_whose_names_are_written_alike_are_refused(rules: sears.Ruleset)
             call(frame, rules)
 
 
+def test_audits_whose_names_are_written_alike_are_refused(rules: sears.Ruleset) -> None:
+    audit = sears.audit(predict, ROWS, rules, scorer=None)
+    with pytest.raises(UsageError, match="two audits have the same name"):
+        sears.predict_errors({1: audit, "1": audit}, ROWS)  # type: ignore[dict-item]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_file_that_several_names_stand_for_counts_once(rules: sears.Ruleset) -> None:
+    Path("template.sear").write_text('template so: "So."\n  label: 1\n', "utf-8")
+    names = [".", "rules.sear", Path("template.sear").absolute()]
+    assert len(sears.apply(["A movie."], names)) == 1
+    assert sears.generate(names).columns["text"] == ["So."]
+    # Parts of one ruleset are not the same.
+    assert len(sears.apply(["A movie, a play."], [rules[:1], rules[1:]])) == 2
+
+
+@pytest.mark.parametrize("option", ["also", "image", "choices"])
+def test_columns_that_the_built_in_model_does_not_read_are_refused(
+    option: str, rules: sears.Ruleset
+) -> None:
+    rows = [{"text": f"{text} {label}", "more": "x", "label": label} for text, label in ROWS]
+    with pytest.raises(UsageError, match="the built-in model reads one column, so not more"):
+        sears.fix(rows, rows, rules, label="label", seeds=1, **{option: "more"})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "datasets"])
 @pytest.mark.parametrize("kind", ["int", "float", "date", "uint8"])
 def test_ids_whose_type_holds_no_new_ones_are_reported(

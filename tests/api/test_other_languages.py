@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -75,3 +76,16 @@ def test_rules_work_with_a_tagger_package_alone() -> None:
     matcher = rules.compile(tagger=load_tagger("spacy:fr_core_news_sm"))
     [rewrite] = matcher.apply(["La fin du  film est très belle , hélas."])
     assert rewrite.text == "La fin du  film est vraiment belle , hélas."
+
+
+def test_folders_and_batches_are_rewritten_in_the_language_of_the_rules(tmp_path: Path) -> None:
+    rules = sears.parse("option language = pt\nrule fita: o filme -> a fita")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.jsonl").write_text('{"text": "Vi o filme."}\n', "utf-8")
+    sears.apply_folder(tmp_path / "in", rules, tmp_path / "out", mode="chain")
+    assert '"Vi a fita."' in (tmp_path / "out" / "a.jsonl").read_text("utf-8")
+    pyarrow = pytest.importorskip("pyarrow")
+    rewriter = sears.arrow_rewriter(rules, column="text", mode="chain")
+    assert rewriter(pyarrow.table({"text": ["Vi o filme."]})).to_pylist() == [
+        {"text": "Vi a fita."}
+    ]

@@ -394,6 +394,35 @@ def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.jsonl"))
 
 
+def test_the_rules_that_are_judged_are_those_that_were_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("starlette")
+    monkeypatch.chdir(tmp_path)
+    Path("mine.sear").write_text("movie -> film\n\ngood -> fine\n", "utf-8")
+    rules = sears.load("mine.sear")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    Path("mine.sear").write_text("play -> show\n", "utf-8")
+    other = sears.load("mine.sear")
+    for part in (rules[:1], rules + other, other + rules, rules.filter(lambda _: False)):
+        with pytest.raises(UsageError, match="these rules are in no file"):
+            sears.vet(predict, ROWS, part)
+    with sears.vet(predict, ROWS, rules, reviewers=["ana"]) as page:
+        assert page.columns["rule"] == ["movie -> film", "good -> fine"]
+        assert page.place.output == tmp_path / "mine.vetted.sear"
+
+
+def test_nothing_is_written_beside_a_shipped_ruleset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("starlette")
+    monkeypatch.chdir(tmp_path)
+    for rules in ("paper/sentiment", sears.load("paper/sentiment")):
+        with sears.vet(predict, ROWS, rules, reviewers=["ana"]) as page:
+            assert page.place.output == tmp_path / "sentiment.vetted.sear"
+
+
 def test_an_open_page_is_closed_before_the_call_is_made_again(tmp_path: Path) -> None:
     pytest.importorskip("starlette")
     file = tmp_path / "mine.sear"
@@ -438,7 +467,7 @@ def test_an_audit_on_the_rows_of_the_search_says_so(
     found: sears.DiscoveryResult, tmp_path: Path
 ) -> None:
     found.save(tmp_path / "found.sear")
-    for rules, name in ((found, "search 1"), (tmp_path / "found.sear", r"found\.sear")):
+    for rules, name in ((found, "<found>"), (tmp_path / "found.sear", r"found\.sear")):
         notes = "\n".join(sears.audit(predict, ROWS, rules, scorer=None).document.notes)
         assert re.search(f"The rules of {name} were found on these same rows", notes)
         assert "--" not in notes
@@ -446,6 +475,23 @@ def test_an_audit_on_the_rows_of_the_search_says_so(
     for rows, rules in ((other, found), (ROWS, sears.parse("movie -> film"))):
         notes = "\n".join(sears.audit(predict, rows, rules, scorer=None).document.notes)
         assert "found on these same rows" not in notes
+
+
+def test_rules_are_known_by_their_rows_wherever_the_program_goes_and_whatever_they_join(
+    found: sears.DiscoveryResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found.save("found.sear")
+    rules = sears.load("found.sear")
+    other = sears.Ruleset.from_rules(sears.parse("zebra -> horse"), options=rules.options)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    Path("found.sear").write_text("good -> fine\n", "utf-8")
+    for each in (rules, other + rules, rules[:1], found.ruleset, found.ruleset + other):
+        notes = "\n".join(sears.audit(predict, ROWS, each, scorer=None).document.notes)
+        assert "found on these same rows" in notes
+        with pytest.raises(UsageError, match="were found on the rows"):
+            sears.fix(ROWS, ROWS, each, train=lambda *_: predict, seeds=1)
 
 
 def test_an_audit_is_saved_in_a_folder_and_says_so(tmp_path: Path) -> None:

@@ -513,6 +513,13 @@ def test_sentences_with_two_labels_are_reported(tmp_path: Path) -> None:
     assert template_findings(first) == []
 
 
+def test_a_whole_number_is_one_label_however_it_is_written() -> None:
+    rules = parse('template a: "So."\n  label: 1\ntemplate b: "So."\n  label: 1.0')
+    table = generate_table([rules])
+    assert (table.labels, table.contradictions) == ({"1": 2}, ())
+    assert template_findings(rules) == []
+
+
 def test_a_sentence_of_many_templates_is_reported_for_two_of_them() -> None:
     labels = {"a": "pos", "b": "pos", "c": "neg", "d": "neg"}
     rules = parse("\n".join(f'template {each}: "So."\n  label: {labels[each]}' for each in labels))

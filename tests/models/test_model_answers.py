@@ -35,6 +35,23 @@ def test_answers_are_compared_as_squad_does(prediction: str, gold: str, same: bo
     assert answers_equal(prediction, ["nonsense", gold], comparison="squad") is same
 
 
+@pytest.mark.parametrize(
+    ("prediction", "gold", "comparison", "same"),
+    [
+        (str(0.1 + 0.2), "0", "within:0.3", True),
+        ("1.1", "1", "within:10%", True),
+        ("1700000000000.5", "1700000000000", "within:0.5", True),
+        ("1700000001000", "1700000000000", "within:0.5", False),
+        ("9000000008", "9000000000", "within:0", False),
+        ("0.3000000001", "0", "within:0.3", False),
+    ],
+)
+def test_only_rounding_is_forgiven(
+    prediction: str, gold: str, comparison: str, *, same: bool
+) -> None:
+    assert answers_equal(prediction, gold, comparison=comparison) is same
+
+
 def test_labels_are_compared_exactly() -> None:
     assert answers_equal("1", "1")
     assert not answers_equal("Positive", "positive")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sears_dsl.errors import UsageError
 from sears_dsl.models.loading import (
     kinds_of,
     members_of,
@@ -30,6 +31,11 @@ def test_models_have_the_shortest_names_that_tell_them_apart(
     named = named_models(models)
     assert list(named) == names
     assert list(named.values()) == [each.rpartition("=")[2] for each in models]
+
+
+def test_names_that_are_written_alike_are_refused() -> None:
+    with pytest.raises(UsageError, match="two models are called 1"):
+        named_models({1: "a:predict", "1": "b:predict", "c": "c:predict"})  # type: ignore[dict-item]
 
 
 def test_several_models_are_identified_by_their_members() -> None:

@@ -206,4 +206,5 @@ def test_no_seed_is_no_training() -> None:
 
 
 def test_rules_without_a_manifest_say_nothing_about_their_origin(tmp_path: Path) -> None:
-    assert check_origin([tmp_path / "mine.sear"], held_out()) == ()
+    rules = parse("movie -> film", path=str(tmp_path / "mine.sear"))
+    assert check_origin([rules], held_out()) == ()

@@ -22,7 +22,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.http.endpoint import RequestMap
 from sears_dsl.models.predictor import Row
-from sears_dsl.pictures import shown_picture
+from sears_dsl.pictures import picture_address, shown_picture
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.rule_session import RuleSession
@@ -57,6 +57,21 @@ def seen(asked: Sequence[Row]) -> list[str]:
             red = image.convert("RGB").getpixel((3, 3)) == COLORS["red"]
         found.append(("red" if red else "blue") if "color" in row["question"] else "yes")
     return found
+
+
+def test_a_page_shows_a_picture_as_its_file_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    for folder, color in (("a", None), ("a", "red"), ("a", "blue"), ("b", "red"), ("c", None)):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        if color is not None:
+            Image.new("RGB", (4, 4), color).save("thing.png")
+        shown.append(picture_address("thing.png"))
+    missing, red, blue, red_again, missing_again = shown
+    assert missing == missing_again == ""
+    assert red == red_again != blue != ""
 
 
 def test_rows_without_a_readable_picture_are_left_out_and_reported(

@@ -226,7 +226,6 @@ def _experiment(
     rules: tuple[str, ...], output: Path, chosen: FixOptions
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
     """Yield the inputs of a repair experiment, and further keyword arguments for it."""
-    from sears_dsl.catalogue import find_rule_files
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.repair.running import check_origin
@@ -239,7 +238,7 @@ def _experiment(
         training = training.with_pictures(chosen.image)
     columns = chosen.columns_of(training)
     held_out = chosen.held_out(columns)
-    origin = check_origin(find_rule_files(rules), held_out, allowed=chosen.same_rows)
+    origin = check_origin(recipe.rulesets, held_out, allowed=chosen.same_rows)
     notes = (*held_out.notes, *origin)
     with (
         stages(shown=not chosen.quiet) as show,
