@@ -610,6 +610,16 @@ def test_init_replaces_nothing(folder: Path) -> None:
     assert not (folder / "sears.toml").exists()
 
 
+def test_init_makes_no_file_that_cannot_name_the_rows(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    name = os.fsdecode(b"d\xff.csv")
+    os.rename(folder / "data" / "dev.csv", folder / name)
+    error = run("init", "--data", name).exception
+    assert isinstance(error, UsageError)
+    assert "cannot have the line" in error.message
+    assert not (folder / "sears.toml").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
