@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sears_dsl.errors import DataError
+from sears_dsl.runtime.files import write_atomically
 from training.command import run
 
 _LISTS = {
@@ -74,7 +75,7 @@ def _main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     table = table_text(_read(arguments.folder, "female"), _read(arguments.folder, "male"))
-    arguments.out.write_text(_NOTICE.format(**_LISTS) + table, "ascii")
+    write_atomically(arguments.out, (_NOTICE.format(**_LISTS) + table).encode("ascii"))
 
 
 if __name__ == "__main__":

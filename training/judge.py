@@ -260,7 +260,9 @@ def read(
         old, new, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
         return {"old": old.astype(np.float16), "new": new.astype(np.float16), "numbers": numbers}
 
-    arrays = load_or_compute(models.keep / f"{name}-{digest((flat, NUMBERS))}.npz", encoded)
+    frequencies = hashlib.sha256(models.encoder.frequencies.tobytes()).digest()
+    file = models.keep / f"{name}-{digest((flat, NUMBERS, frequencies))}.npz"
+    arrays = load_or_compute(file, encoded)
     vectors = PlaceVectors(*(arrays[each].astype(np.float32) for each in ("old", "new", "numbers")))
     pairs = [(one.original, one.rewrite) for one in judgements]
     # Phrases without context mostly consist of content words.

@@ -180,7 +180,7 @@ def ruled(texts: Sequence[str], *, most: int) -> list[Judgement]:
         if name.split("/")[0] in _NOT_ACCEPTED:
             continue
         counts: Counter[str] = Counter()
-        for record in apply(list(texts), load(file) if callable(load) else file):
+        for record in apply(list(texts), load(file)):
             rule = record["rule"]
             counts[rule] += 1
             if counts[rule] <= most:

@@ -19,7 +19,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -96,6 +96,7 @@ def main() -> None:
         for name, effect in effects_of(read, *posteriors(read, model)).items()
         if name in more
     }
+    learned_senses = None
     if vectors:
         shipped = load_readings()
         directions = {
@@ -113,13 +114,29 @@ def main() -> None:
         for name, effect in placed_effects(read, senses, model).items():
             anew[name][2:] = [round(each, 3) for each in (effect.mean, effect.spread, effect.most)]
             directions[name] = effect.direction
-        entry["senses"] = write_senses(center, directions)
+        learned_senses = center, directions
     entry["version"] = VERSION
     entry["effects"] = dict(sorted((known | anew).items()))
-    write_atomically(
-        SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
-    )
+    write_readings(SHIPPED[scorer], entry, learned_senses)
     show(f"{len(anew):,} changes have been read {len(some):,} times now")
+
+
+def write_readings(
+    file: Path,
+    entry: dict[str, Any],
+    senses: tuple[Float32Array, Mapping[str, Float32Array]] | None,
+) -> None:
+    """Write readings, and first the center and directions of their senses, if they have some."""
+    if senses is not None:
+        # No two files are replaced at once. Whoever is interrupted between them has a judge without
+        # readings, and the next run counts every change anew.
+        _write(file, {**entry, "senses": None, "effects": {}})
+        entry["senses"] = write_senses(*senses)
+    _write(file, entry)
+
+
+def _write(file: Path, entry: Mapping[str, Any]) -> None:
+    write_atomically(file, f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode())
 
 
 def _read_more(judgements: Sequence[Judgement], known: Mapping[str, Sequence[float]]) -> set[str]:

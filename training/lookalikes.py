@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from sears_dsl.runtime.files import write_atomically
 from training.command import run
 
 _PAIR = re.compile(r"([0-9A-F]{4,6})\s*;\s*([0-9A-F]{4,6})")
@@ -56,7 +57,8 @@ def _main() -> None:
     parser.add_argument("list", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
-    arguments.out.write_text(table_text(arguments.list.read_text("utf-8-sig")), "ascii")
+    table = table_text(arguments.list.read_text("utf-8-sig"))
+    write_atomically(arguments.out, table.encode("ascii"))
 
 
 if __name__ == "__main__":

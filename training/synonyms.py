@@ -51,7 +51,6 @@ from sears_dsl.discovery.filtering.text_filter import SAMPLE, believed_share
 from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.engine.rewrite.placing import wants_an
-from sears_dsl.errors import DataError
 from sears_dsl.judge.evidence import differences
 from sears_dsl.judge.forecast import FORECAST
 from sears_dsl.judge.judge import load_judge
@@ -65,7 +64,7 @@ from sears_dsl.tagging.tagger import load_tagger
 from training.command import run
 from training.english_text import KINDS, snippets
 from training.records import rows_of, show
-from training.verdicts import check_unused, read_verdicts
+from training.verdicts import check_unused, read_verdicts, sheets_of
 from training.wordnet import Neighbour, WordClass
 
 PAIRS, PLACES, SHEETS = 1400, 4, 5
@@ -163,19 +162,21 @@ def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) ->
     """The texts in which words are replaced, each with its kind; some also from public data."""
     archive = fetch(Path(".cache"))
     kind_of: dict[str, str] = {}
-    for kind, (name, _) in KINDS.items():
-        for text in snippets(archive, name):
-            if len(text.split()) in _WORDS:
+
+    def add(texts: Iterable[str], kind: str, lengths: range) -> None:
+        # In the lines of sheets and of what was read, tabs part columns.
+        for text in texts:
+            if len(text.split()) in lengths and text == " ".join(text.split()):
                 kind_of.setdefault(text, kind)
+
+    for kind, (name, _) in KINDS.items():
+        add(snippets(archive, name), kind, _WORDS)
     lines = books.read_text("utf-8").splitlines()[:_BOOK_LINES]
     lines = [line for line in lines if len(line.split()) in _BOOK_WORDS]
     random.Random(5).shuffle(lines)  # noqa: S311 - a draw, no secret
-    for text in lines[:from_books]:
-        kind_of.setdefault(text, "books")
+    add(lines[:from_books], "books", _BOOK_WORDS)
     for kind in from_data:
-        for text in texts_of_kind(kind):
-            if len(text.split()) in _DATA_WORDS and text == " ".join(text.split()):
-                kind_of.setdefault(text, kind)
+        add(texts_of_kind(kind), kind, _DATA_WORDS)
     return kind_of
 
 
@@ -441,32 +442,29 @@ def write_items(
     chosen = list(items)
     random.Random(3).shuffle(chosen)  # noqa: S311 - a draw, no secret
     folder.mkdir(parents=True, exist_ok=True)
+    sheets = []
     for sheet in range(SHEETS):
         lines = [(pair, each) for pair in chosen[sheet::SHEETS] for each in items[pair]]
         random.Random(sheet).shuffle(lines)  # noqa: S311 - a draw, no secret
         shown = [f"{at}\t{each.shown(new)}\n" for at, ((_, new), each) in enumerate(lines, 1)]
-        write_atomically(folder / f"sheet{sheet}.tsv", "".join(shown).encode())
+        sheets.append("".join(shown))
         key = [[*pair, kind_of[each.text], *each] for pair, each in lines]
         write_atomically(folder / f"key{sheet}.json", json.dumps(key).encode())
+    # The sheets come last, so that nobody reads one without its key.
+    for sheet, content in enumerate(sheets):
+        write_atomically(folder / f"sheet{sheet}.tsv", content.encode())
 
 
 def fold(folder: Path) -> None:
     """Add what readers said of the sheets to the rewrites that were read.
 
     Raises:
-        DataError: the folder has no sheets, or a sheet has no verdicts or wrong ones.
+        DataError: the folder has no sheets or not all, or one has no verdicts or wrong ones.
     """
-    with READ.open(encoding="utf-8") as file:
-        lines = file.read().split("\n")[:-1]
-    keys = sorted(folder.glob("key*.json"))
-    if not keys:
-        raise DataError(
-            f"{folder} has no sheets", help="name the folder into which a step wrote them"
-        )
+    lines = READ.read_text("utf-8").rstrip("\n").split("\n")
     readings: set[str] = set()
-    for path in keys:
-        number = path.stem.removeprefix("key")
-        key = json.loads(path.read_bytes())
+    for number in sheets_of(folder):
+        key = json.loads((folder / f"key{number}.json").read_bytes())
         verdicts = read_verdicts(folder / f"verdicts{number}.tsv", count=len(key))
         for at, (old, new, kind, text, start, end) in enumerate(key, 1):
             verdict, why = verdicts[at]

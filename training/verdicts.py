@@ -29,6 +29,27 @@ def check_unused(folder: Path) -> None:
             )
 
 
+def sheets_of(folder: Path) -> list[str]:
+    """The numbers of the sheets of a folder.
+
+    Raises:
+        DataError: it has none, or a sheet without what stands where in it, or the other way round.
+    """
+    advice = "name the folder into which a step wrote them"
+    numbers, keys = (
+        sorted(path.stem.removeprefix(name) for path in folder.glob(f"{name}*"))
+        for name in ("sheet", "key")
+    )
+    if not numbers:
+        raise DataError(f"{folder} has no sheets", help=advice)
+    if numbers != keys:
+        number = min({*numbers} ^ {*keys})
+        raise DataError(
+            f"{folder} has only one of sheet{number}.tsv, key{number}.json", help=advice
+        )
+    return numbers
+
+
 def read_verdicts(path: Path, *, count: int) -> Mapping[int, tuple[str, str]]:
     """The verdict on each of the ``count`` lines of a sheet, and what is wrong.
 

@@ -28,14 +28,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
-from sears_dsl.discovery.result.manifest import DataIdentity
+from sears_dsl.discovery.result.manifest import DataIdentity, JsonRecord
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.files import is_folder, read_document, write_atomically
@@ -219,10 +219,8 @@ class Verdict:
     all_rules_reason: str = ""
 
 
-class DocumentRecord(BaseModel):
-    """The base of what is written as JSON; refuses unknown fields and numbers that JSON lacks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class DocumentRecord(JsonRecord):
+    """The base of documents about audits, and of their parts."""
 
 
 class RulesetIdentity(DocumentRecord):
@@ -292,7 +290,7 @@ class AuditDocument(DocumentRecord):
     rates: tuple[RateCurve, ...] = ()
     fillers: FillerGrid | None = None
     oracle: str | None = None
-    noise: dict[str, str] = {}
+    noise: dict[str, str] = Field(default_factory=dict)
     sentences: SentenceAnswers | None = None
 
     def __repr__(self) -> str:

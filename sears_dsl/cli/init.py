@@ -130,8 +130,14 @@ _LOOKED_AT = 500
 
 def _write_new(path: Path, text: str) -> None:
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        content = text.encode("utf-8")
+        with path.open("xb") as file:
+            file.write(content)
+    except UnicodeEncodeError as error:
+        line = text.split("\n")[text.count("\n", 0, error.start)]
+        raise UsageError(
+            f"{path} cannot have the line {line!r}, which is no UTF-8", help="rename that file"
+        ) from error
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror}", help="no file was replaced"

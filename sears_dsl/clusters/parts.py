@@ -115,6 +115,12 @@ def apply_to_parts(
     schema = _schema_of(source, parts[0], format_name)
     job = {"parts": str(source), **work.identity()}
     finished = _begin(output, json.loads(json.dumps(job)), resume=resume)
+    gone = [name for name in finished - named.keys() if _record_name(name) in finished]
+    if gone:
+        raise UsageError(
+            f"{output.name_of(min(gone))} was made of a file that {source} no longer has",
+            help="name a new folder, or bring the file back",
+        )
     known = {
         name: record
         for name, part in named.items()

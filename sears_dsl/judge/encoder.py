@@ -229,7 +229,7 @@ class Encoder:
     ) -> None:
         self._network = Bert(folder, longest=_PIECES, whole=True, device=device)
         self._static: Float32Array = self._network.words.cpu().numpy()
-        self._frequencies = frequencies
+        self.frequencies = frequencies
         self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
         self._exchange = lru_cache(_EXCHANGES)(self._exchange_numbers)
         self.own_vector = lru_cache(_OWN_VECTORS)(self._own_vector)
@@ -266,7 +266,7 @@ class Encoder:
         tokenizer = self._network.tokenizer
         text = readable(" ".join(words))
         pieces = tokenizer.encode(text, add_special_tokens=False).ids or [_UNKNOWN]
-        frequency = float(self._frequencies[pieces].min())
+        frequency = float(self.frequencies[pieces].min())
         return OwnVector(_unit(self._static[pieces].mean(0)), frequency, len(pieces))
 
     def _exchange_numbers(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
@@ -334,7 +334,7 @@ class Encoder:
         static = self._static[pieces].mean(0)
         around = self._static[window.pieces[others]].mean(0) if len(others) else static
         words = np.concatenate([means[:, 0], static[None]])
-        frequency = float(self._frequencies[pieces].min())
+        frequency = float(self.frequencies[pieces].min())
         return _PooledWords(means, words, around, frequency, len(pieces))
 
 

@@ -96,10 +96,14 @@ def _with_users(text: str, lines: set[int]) -> set[int]:
 
 
 def without_statements(text: str, places: Iterable[int]) -> str:
-    """Return a file without the statements on lines, from 0, and what is indented under them."""
+    """Return a file without the statements on lines, from 0, and what is indented under them.
+
+    An indented line goes alone: what comes after it belongs to the statement above.
+    """
     lines = text.split("\n")
     for place in places:
-        end = _end_of_statement(lines, place)
+        indented = line_of(text, place)[:1] in {" ", "\t"}
+        end = place + 1 if indented else _end_of_statement(lines, place)
         lines[place:end] = [""] * (end - place)
     return "\n".join(lines)
 
@@ -165,7 +169,11 @@ def effect(
     if not path.endswith(".sear") or not file.is_file() or ruleset is None:
         return None
     rule = next((each for each in ruleset.rules if each.span and each.span.line == line + 1), None)
-    if rule is None:
+    own = range(line, _end_of_statement(text.split("\n"), line))
+    errors = _of_file(
+        [each for each in findings_of(text, path=path) if each.severity == "error"], path
+    )
+    if rule is None or any(each.span and each.span.line - 1 in own for each in errors):
         return None
     if asked := noise_in(rule) & {"neighbor", "paraphrase"}:
         return f"`.{min(asked)}` is not tried on the sample; `sears apply` shows what it writes"

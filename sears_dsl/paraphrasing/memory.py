@@ -271,6 +271,10 @@ def _key(texts: Sequence[str]) -> str:
 
 
 def _text_key(*texts: str) -> str:
-    """The texts themselves, or their hash where half a character keeps them from the journal."""
+    """The texts themselves, or their hash where one has the separator, or half a character.
+
+    The latter keeps them from the journal.
+    """
     key = "\0".join(texts)
-    return key if HALF_CHARACTER.search(key) is None else _key(texts)
+    plain = HALF_CHARACTER.search(key) is None and key.count("\0") < len(texts)
+    return key if plain else _key(texts)

@@ -343,10 +343,10 @@ def _require_inside(project: Project, path: str, key: str, *, instead: str) -> N
 
 
 def _from_here(project: Project, path: str) -> str:
-    whole = project.folder / path
-    if Path(path).is_absolute() or project.folder == Path.cwd():
+    if project.folder == Path.cwd():
         return path
-    return os.path.relpath(whole)
+    # Only the way to the folder is shortened: `..` behind a link leads elsewhere than it seems.
+    return os.path.join(os.path.relpath(project.folder), path)
 
 
 def _option(field: str) -> str:

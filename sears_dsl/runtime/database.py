@@ -209,7 +209,8 @@ CREATE TABLE findings (
         """Compare or store the task before the first finding, since it may be known only then."""
         if self._task is None:
             return
-        task = self._task()
+        # A database takes no name of a file in other bytes than UTF-8.
+        task = self._task().encode("utf-8", "backslashreplace").decode()
         with self.using("opened") as connection, transaction(connection):
             before = connection.execute("SELECT text FROM task").fetchone()
             if before is None:

@@ -275,7 +275,7 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
             os.fsync(file.fileno())
         if status is not None:
             os.chmod(temporary, stat.S_IMODE(status.st_mode))
-        if replacing is not None and place.read_bytes() != replacing:
+        if replacing is not None and not (place.is_file() and place.read_bytes() == replacing):
             raise DataError(
                 f"another process changed {path} in the meantime; it is left as it is",
                 help="run the command again",

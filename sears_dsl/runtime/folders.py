@@ -69,6 +69,8 @@ class Folder:
 
     def __str__(self) -> str:
         """Its name for messages, without the key that a URI may hold."""
+        if self.in_place:
+            return self.written.rstrip("/")
         return _CREDENTIALS.sub("", self.written.split("?")[0]).rstrip("/")
 
     def name_of(self, name: str) -> str:

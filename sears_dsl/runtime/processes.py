@@ -231,13 +231,13 @@ class Process(Generic[Question, Answer]):
     @property
     def has_room(self) -> bool:
         """Whether it is ready and has little enough to do to be given more."""
-        return self.is_ready and self.waiting < _AHEAD
+        return self.is_ready and len(self.waiting) < _AHEAD
 
     @property
-    def waiting(self) -> int:
-        """How many questions it was given and has not answered."""
+    def waiting(self) -> Sequence[Future[Answer]]:
+        """The answers to the questions that it was given and has not answered."""
         self._futures = [future for future in self._futures if not future.done()]
-        return len(self._futures)
+        return self._futures
 
     def ask(self, question: Question) -> Future[Answer]:
         """Give it a question; the future has the answer, or the error.
@@ -348,14 +348,15 @@ class Children:
             drawn = iter(questions)
             while True:
                 # No question is drawn ahead, since the caller may look at the clock for each.
-                free = (child for child in self._children if not child.waiting)
+                free = [child for child in self._children if not child.waiting]
                 pending.extend(child.ask(each) for child, each in zip(free, drawn, strict=False))
-                if not pending:
+                if free and not pending:
                     return
-                if pending[0].done():
+                if pending and pending[0].done():
                     yield self._answer(pending.popleft())
                 else:
-                    busy = [each for each in pending if not each.done()]
+                    # Also for answers that an earlier caller did not wait for.
+                    busy = [each for child in self._children for each in child.waiting]
                     wait(busy, return_when=FIRST_COMPLETED)
         except GeneratorExit:
             raise

@@ -204,6 +204,18 @@ def test_wrong_use_is_reported_before_the_model_is_asked(
     assert not (folder / "asked.txt").exists()
 
 
+def test_rules_in_a_file_whose_name_is_no_utf8_are_audited(folder: Path) -> None:
+    os.rename(folder / "rules.sear", folder / os.fsdecode(b"r\xff.sear"))
+    done = CliRunner().invoke(
+        audit_command,
+        [os.fsdecode(b"r\xff.sear"), "--model", "brittle_films:predict", "--data", "test.csv",
+         "--tagger", "pinned", "--scorer", "none", "-o", "out"],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.exception
+    assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(FILES)
+    assert found(folder)["rulesets"][0]["name"] == "r\ufffd.sear"
+
+
 def test_the_current_folder_can_be_the_output(folder: Path) -> None:
     done = audit(output=".")
     assert done.exit_code == 0, done.output

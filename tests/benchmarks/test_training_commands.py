@@ -83,6 +83,18 @@ def test_whoever_asks_for_help_gets_nothing_else(
     assert capsys.readouterr().out.startswith("usage: ")
 
 
+def test_a_table_stays_where_a_new_one_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, table = tmp_path / "list.txt", tmp_path / "table.tsv"
+    listed.write_text("# Version: 17.0.0–draft\n0041 ; 0391 # A\n", "utf-8")
+    table.write_text("old", "ascii")
+    monkeypatch.setattr(sys, "argv", ["lookalikes", str(listed), "--out", str(table)])
+    with pytest.raises(UnicodeEncodeError):
+        runpy.run_path(str(ROOT / "training" / "lookalikes.py"), run_name="__main__")
+    assert table.read_text("ascii") == "old"
+
+
 def test_nearest_words_are_checked_without_a_file_to_write(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

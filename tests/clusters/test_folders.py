@@ -138,6 +138,26 @@ def test_another_run_is_not_resumed(place: Path) -> None:
     assert "scope was 'first' and is 'all'" in done.stderr
 
 
+def test_a_run_is_not_resumed_without_a_file_that_it_did(place: Path) -> None:
+    command = ("apply", "r.sear", "in", "-o", "out")
+    assert call(*command, folder=place).returncode == 0
+    (place / "in" / "part-1.parquet").unlink()
+    done = call(*command, "--resume", folder=place)
+    assert done.returncode == 2
+    assert "out/part-1.parquet was made of a file that in no longer has" in done.stderr
+
+
+def test_folders_whose_names_differ_behind_a_question_mark_are_two(place: Path) -> None:
+    for name in ("in?one", "in?two"):
+        (place / "in").rename(place / name)
+        write_parts(place / "in")
+    assert call("apply", "r.sear", "in?one", "-o", "out", folder=place).returncode == 0
+    done = call("apply", "r.sear", "in?two", "-o", "out", "--resume", folder=place)
+    assert done.returncode == 2
+    assert "parts was 'in?one' and is 'in?two'" in done.stderr
+    assert str(Folder("gs://key@bucket/in?secret=one")) == "gs://bucket/in"
+
+
 def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
     options = ("--label", "label", "--amount", "20%")
     done = call("augment", "r.sear", "in", "-o", "out", *options, "--json", folder=place)

@@ -320,6 +320,13 @@ def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) 
     assert rewording.calls == 1
 
 
+def test_a_journal_is_that_of_a_file_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    for _ in range(2):
+        RunJournal(tmp_path / "journal.sqlite3", task="paraphrases of a\udcff.csv").close()
+    with pytest.raises(UsageError, match="used paraphrases of"):
+        RunJournal(tmp_path / "journal.sqlite3", task="paraphrases of a\udcfe.csv")
+
+
 def test_a_search_does_not_go_on_with_what_other_code_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -186,6 +186,17 @@ def test_a_source_without_constraints_is_filtered() -> None:
                              ["The Old one.", "An oldish one.", "A new one."]]  # fmt: skip
 
 
+def test_what_is_asked_without_a_word_is_not_taken_for_a_text_with_a_separator() -> None:
+    class Repeating:
+        def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
+            return [[f"{each}!"] for each in sentences]
+
+    pairs: list[tuple[str, tuple[str, ...]]] = [("a\0b", ()), ("a", ("b",))]
+    with RunJournal(None, task="") as journal:
+        found = remembered_paraphrases_without(Repeating(), pairs, journal)
+    assert found == [["a\0b!"], ["a!"]]
+
+
 def test_a_model_that_does_not_say_how_sure_it_is_is_reported() -> None:
     class Unsure(Reader):
         def _answer(self, text: str) -> Answer:

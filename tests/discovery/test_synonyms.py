@@ -13,7 +13,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import _IN_PIECES, Place, fold, listed_rules, write_items
+from training.synonyms import _IN_PIECES, Place, fold, listed_rules, sentences, write_items
 from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
@@ -123,6 +123,43 @@ def test_verdicts_are_folded_once_however_often_one_asks(sheets: Path) -> None:
         "A film.\tA movie.\tfilm -> movie\tbooks\t1\t\tfit\tkept",
         "The film ends.\tThe movie ends.\tfilm -> movie\tbooks\t0\tstyle\tfit\tkept",
     ]
+
+
+def test_what_was_read_stays_also_without_a_line_break_at_the_end(sheets: Path) -> None:
+    read = sheets.parent / "read.tsv"
+    read.write_text("original\trewrite\nA boat.\tA ship.", "utf-8")
+    (sheets / "verdicts0.tsv").write_text("1\t1\n2\t1\n", "utf-8")
+    fold(sheets)
+    assert read.read_text("utf-8").splitlines()[:2] == ["original\trewrite", "A boat.\tA ship."]
+
+
+@pytest.mark.parametrize("file", ["key1.json", "sheet1.tsv"])
+def test_a_sheet_without_its_key_is_not_left_out(sheets: Path, file: str) -> None:
+    (sheets / "verdicts0.tsv").write_text("1\t1\n2\t1\n", "utf-8")
+    (sheets / file).unlink()
+    with pytest.raises(DataError, match=r"has only one of sheet1\.tsv, key1\.json"):
+        fold(sheets)
+
+
+def test_nobody_can_read_a_sheet_before_all_keys_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(
+        "training.synonyms.write_atomically", lambda path, _: names.append(path.name)
+    )
+    write_items(tmp_path, {}, {})
+    assert names == [f"key{n}.json" for n in range(5)] + [f"sheet{n}.tsv" for n in range(5)]
+
+
+def test_texts_with_tabs_are_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tabs part the columns of what was read."""
+    texts = ["It is a\tgood film .", "It is a good film ."]
+    monkeypatch.setattr("training.synonyms.fetch", lambda _: tmp_path)
+    monkeypatch.setattr("training.synonyms.snippets", lambda *_: texts)
+    (tmp_path / "books").write_text("He had a\tlarge old boat.\nHe had a large boat.\n", "utf-8")
+    shown = sentences(tmp_path / "books", from_books=2)
+    assert list(shown) == ["It is a good film .", "He had a large boat."]
 
 
 @pytest.mark.parametrize(

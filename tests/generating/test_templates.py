@@ -187,6 +187,8 @@ def sentences_with_gaps(draw: st.DrawFn) -> str:
 @example("{X?}, good")
 @example("No, {X?}, {Y?} {Z?}. {A}.")
 @example("Mr. {X?} {Y?}. (U.S. {Z?}), so")
+@example("good. {X?} .5 percent")
+@example("good! {X?} ...{A}")
 def test_an_empty_slot_goes_as_a_rule_deletes_a_word(text: str) -> None:
     sentences, _ = one(json.dumps(text)[1:-1], SETS)
     numbers = np.arange(len(sentences))

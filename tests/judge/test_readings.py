@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from sears_dsl.judge.readings import (
 )
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Floats
-from training import weight_files
+from training import later_readings, weight_files
 from training.readings import Model, Read, fit, placed, posteriors
 
 NONE = Readings(1.0, 0.0, 1.5, {})
@@ -155,6 +156,34 @@ def test_directions_are_read_as_they_were_written(
     assert (effect.mean, effect.most) == (0.3, 1.5)
     assert readings.effects["x -> y"].direction is None
     assert readings.center == pytest.approx([1.0, 0.0, 2.0])
+
+
+def test_whoever_is_interrupted_between_readings_and_senses_can_count_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (weight_files, shipped):
+        monkeypatch.setattr(module, "SENSES", tmp_path / "senses.npz")
+    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "module.py"))
+    file, center = tmp_path / "readings.json", np.zeros(2, np.float32)
+    entry = {"version": shipped.VERSION, "slope": 1, "shift": 0, "spread": 2,
+             "effects": {"b -> c": [5, 4, 0.3, 0.5, 1.5]}}  # fmt: skip
+    write = later_readings.write_senses
+
+    def interrupted(*senses: Any) -> str:
+        write(*senses)
+        raise KeyboardInterrupt
+
+    for at in (1.0, 2.0):
+        senses = center, {"b -> c": np.array([at, 0.0], np.float32)}
+        later_readings.write_readings(file, dict(entry), senses)
+        direction = load_readings.__wrapped__().effects["b -> c"].direction
+        assert direction == pytest.approx(senses[1]["b -> c"])
+        other = center, {"b -> c": np.array([at + 0.5, 0.0], np.float32)}
+        with monkeypatch.context() as patch:
+            patch.setattr(later_readings, "write_senses", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                later_readings.write_readings(file, dict(entry), other)
+        assert not load_readings.__wrapped__().effects
 
 
 def test_readings_of_ones_own_move_a_change_in_all_places_alike() -> None:

@@ -247,6 +247,19 @@ def test_a_wrong_statement_hides_only_those_that_need_it(editor: Editor, text: s
     assert len(taken(editor, line)) == 2
 
 
+def test_what_is_wrong_under_a_rule_hides_no_line_after_it_and_no_other_rule(
+    editor: Editor,
+) -> None:
+    text = "rule m: movie -> film\n  foo: 1\n  rate: 1%\n  seed: 5\nmovie -> film\n"
+    rule = read_in_part(text, "a.sear").rules[0]
+    assert rule.metadata.seed == 5
+    editor.open(text)
+    assert shown(editor, 0, 10) is None
+    assert "changes 2 of 3 rows" in str(shown(editor, 4, 1))
+    editor.open("rule m: movie -> film\n  rate: 300%\n  seed: 3\n")
+    assert shown(editor, 0, 10) is None
+
+
 def test_a_long_chain_of_sets_is_left_out_at_once() -> None:
     chain = "".join(f"set S{each} = @S{each - 1} | word\n" for each in range(1, 300))
     began = time.process_time()

@@ -198,6 +198,26 @@ def test_paths_are_those_of_the_file_wherever_one_stands(
     assert str(folder) in sys.path, "its module is found"
 
 
+def test_the_way_out_of_a_link_leads_to_one_place_wherever_one_stands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outputs stay in the folder, and the file that is asked is the one that one agreed to."""
+    (folder / "link").symlink_to("deep/down")
+    named = PROJECT.replace("audits/last", "link/../../out").replace("data/test", "link/../test")
+    spec = "llm:link/../chat.toml"
+    (folder / "sears.toml").write_text(named.replace("brittle_films:predict", spec), "utf-8")
+    (folder / "deep" / "chat.toml").write_text("", "utf-8")
+    (folder / "deep" / "test.csv").write_text("text,label,part\nA movie.,yes,1\n", "utf-8")
+    trusted()
+    for place in (folder, folder / "data"):
+        monkeypatch.chdir(place)
+        options = taken("audit")
+        assert Path(options["output"]).resolve() == folder / "out"
+        assert Path(options["data"]).resolve() == folder / "deep" / "test.csv"
+        asked = options["model"].removeprefix("llm:")
+        assert Path(asked).resolve() == folder / "deep" / "chat.toml"
+
+
 def test_an_audit_without_a_word(folder: Path) -> None:
     trusted()
     done = run("audit", "rules", "--scorer", "none", "--tagger", "pinned", "--quiet")
@@ -587,6 +607,16 @@ def test_init_replaces_nothing(folder: Path) -> None:
     shared = "[tool.sears]\n"
     (folder / "pyproject.toml").write_text(shared, "utf-8")
     assert isinstance(run("init", "--data", "data/dev.csv").exception, UsageError)
+    assert not (folder / "sears.toml").exists()
+
+
+def test_init_makes_no_file_that_cannot_name_the_rows(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    name = os.fsdecode(b"d\xff.csv")
+    os.rename(folder / "data" / "dev.csv", folder / name)
+    error = run("init", "--data", name).exception
+    assert isinstance(error, UsageError)
+    assert "cannot have the line" in error.message
     assert not (folder / "sears.toml").exists()
 
 

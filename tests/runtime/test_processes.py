@@ -368,6 +368,18 @@ def test_children_are_asked_nothing_ahead_of_time(tmp_path: Path) -> None:
     children.close()
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_answers_that_nobody_waited_for_are_no_end_of_later_ones(jobs: int) -> None:
+    children = Children(
+        partial(partial, subprocess.call), jobs=jobs, error=SearsError, doing="waits"
+    )
+    early = children.ask_each([["sh", "-c", "sleep 0.2; exit 1"]] * 4)
+    assert next(early) == 1
+    early.close()
+    assert children.ask([["sh", "-c", f"exit {number}"] for number in (5, 6, 7)]) == [5, 6, 7]
+    children.close()
+
+
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
 
 

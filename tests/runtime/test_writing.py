@@ -65,6 +65,10 @@ def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
     write_atomically(path, b"ours", replacing=b"theirs")
     assert path.read_bytes() == b"ours"
     assert names(tmp_path) == ["a.sear"]
+    path.unlink()
+    with pytest.raises(DataError, match="another process changed"):
+        write_atomically(path, b"ours", replacing=b"theirs")
+    assert names(tmp_path) == []
 
 
 def test_a_file_system_that_takes_no_file_is_reported(

@@ -8,21 +8,29 @@ the same run writes the same bytes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.counts import Flip, Funnel, NearMiss, RowNumbers, TextVerdict
 from sears_dsl.discovery.settings import Across, Order
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, readable
 from sears_dsl.runtime.files import read_document, write_atomically
 
 
-class _ManifestPart(BaseModel):
+class JsonRecord(BaseModel):
+    """The base of what is written as JSON; refuses unknown fields and numbers that JSON lacks."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_utf8(cls, value: Any) -> Any:
+        """A file may have a name in other bytes, and be named in any field."""
+        return readable(value) if isinstance(value, str) else value
 
 
 class _VersionedFile(BaseModel):
@@ -32,7 +40,7 @@ class _VersionedFile(BaseModel):
     version: int
 
 
-class DataIdentity(_ManifestPart):
+class DataIdentity(JsonRecord):
     """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed.
 
     `column_sets` is how many columns, or sets of them, rules may rewrite; each row of the file
@@ -64,7 +72,7 @@ class DataIdentity(_ManifestPart):
         )
 
 
-class SettingsRecord(_ManifestPart):
+class SettingsRecord(JsonRecord):
     """What the person chose."""
 
     rules: int = Field(ge=1)
@@ -88,7 +96,7 @@ class SettingsRecord(_ManifestPart):
     across: Across = "any"
 
 
-class SearchRecord(_ManifestPart):
+class SearchRecord(JsonRecord):
     """How paraphrases were searched and scored.
 
     ``tau`` is the least S by the translation models; ``edit_distance`` the most words inserted,
@@ -104,7 +112,7 @@ class SearchRecord(_ManifestPart):
     threads: int = Field(ge=1)
 
 
-class FoundRecord(_ManifestPart):
+class FoundRecord(JsonRecord):
     """What was counted for one rule; rates with their 95% intervals.
 
     ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` the verdict
@@ -136,7 +144,7 @@ class FoundRecord(_ManifestPart):
     examples: tuple[Flip, ...]
 
 
-class Manifest(_ManifestPart):
+class Manifest(JsonRecord):
     """Everything about a run of discovery.
 
     ``base_rate`` is the share of ``base_rows`` rows that a rewording flips, one drawn for each:

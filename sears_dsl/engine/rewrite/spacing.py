@@ -35,8 +35,7 @@ _ATTACHED = frozenset(",.;:!?")
 # Marks that are not written where a mark stands already.
 _MARKS = frozenset(",;:.")
 _STOPPING_MARKS = frozenset(",;:.!?…")
-# What may end a sentence: a row that runs into no word (``.5``).
-_ROW_OF_STOPS = re.compile(r"[.!?…]++(?!\w)")
+_ROW_OF_STOPS = re.compile(r"[.!?…]+")
 # Abbreviations: the dot belongs to the word, and another mark may follow it.
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
@@ -375,7 +374,8 @@ def _sentence_end(text: str, start: int, end: int, *, bare: str, barrier: int) -
     row = _ROW_OF_STOPS.match(text, _space_after(text, end), barrier)
     if row is None or (ends_with_abbreviation(stop) and row[0] != "."):
         return end
-    return row.end()
+    # A row that runs into a word (``.5``) ends nothing, also where the barrier parts the two.
+    return end if _WORD.match(text, row.end()) else row.end()
 
 
 def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:
