@@ -15,7 +15,9 @@ Of the best five translations in a beam search, eᵢ is the one from which the b
 best, arg max P(x | e): a translation that loses part of x would make rewrites look good that lose
 it too. The choice depends on x alone.
 
-For long texts, x and x′ are the sentences in which they differ (`differing_parts`).
+For long texts, x and x′ are the sentences in which they differ (`differing_parts`). Characters
+that a back model does not have, such as emoji, are compared by themselves: a rewrite that has
+others than its original scores 0.
 
 For the cost see `sears_dsl.translation.forced_scoring`. Translations of originals are remembered.
 """
@@ -79,7 +81,7 @@ def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 
 # The version of what is read of a pair, to be raised when that changes: it keys stored scores.
-_VERSION = 2
+_VERSION = 3
 # Originals, and rewrites, that are scored together.
 _TEXTS = 64
 _REWRITES = 1024
@@ -118,10 +120,11 @@ class PivotScorer:
         return np.exp(np.minimum(0.0, self.log_ratios(pairs)))
 
     def log_ratios(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Log P(rewrite | original) − log P(original | original), which may be above 0."""
+        """Log P(rewrite | original) − log P(original | original), which may be above 0, or −∞."""
         ratios = np.zeros(len(pairs))
         for group in _groups(pairs):
             ratios[group.numbers] = self._ratios(group)
+        ratios[self._unlike(pairs)] = -np.inf
         return ratios
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
@@ -153,7 +156,22 @@ class PivotScorer:
                 open_pairs = group.some(left_over)
                 ratios = np.minimum(0.0, self._ratios(open_pairs))
                 decisions[open_pairs.numbers] = ratios >= least
+        decisions[self._unlike(pairs)] = False
         return decisions
+
+    def _unlike(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
+        """The pairs whose texts have other characters that some back model does not have."""
+        unlike: set[int] = set()
+        for pivot in self.pivots:
+            characters = {
+                text: pivot.back.target_alphabet.unreadable(text) for pair in pairs for text in pair
+            }
+            unlike.update(
+                number
+                for number, (original, rewrite) in enumerate(pairs)
+                if characters[original] != characters[rewrite]
+            )
+        return sorted(unlike)
 
     def _ratios(self, group: _PairGroup) -> NDArray[np.float64]:
         """The log ratios of a group, which takes half the time since no reading is remembered."""

@@ -15,11 +15,12 @@ of the ratios, weighted by P(x|x), so that one of them reaches tau where the who
 
 An output is complete exactly if it is within the edit distance and has no forbidden phrase (as
 whole words in any casing, however cut into pieces). A sentence in lower case gets paraphrases in
-lower case only. The distance is Levenshtein's over words, computed on prefixes: no prefix of a text
-within the bound is `DEAD`. Prefixes are banked by the words that they have changed so far, and each
-is offered the pieces that lead back into the sentence. Otherwise, where the model itself would word
-the sentence differently, the beam fills with outputs that change everything, and the small changes,
-which make rules, are never seen.
+lower case only. No paraphrase loses or moves a character that the models do not have, such as an
+emoji (`sears_dsl.translation.alphabet`). The distance is Levenshtein's over words, computed on
+prefixes: no prefix of a text within the bound is `DEAD`. Prefixes are banked by the words that they
+have changed so far, and each is offered the pieces that lead back into the sentence. Otherwise,
+where the model itself would word the sentence differently, the beam fills with outputs that change
+everything, and the small changes, which make rules, are never seen.
 """
 
 from __future__ import annotations
@@ -28,8 +29,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import accumulate, islice
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ import torch
 from sears_dsl.defaults import BEAM_WIDTH, PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
+from sears_dsl.paraphrasing.restoring import Surface, natural_form
+from sears_dsl.translation.alphabet import PLACEHOLDER
 from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
@@ -274,7 +276,10 @@ class Paraphraser:
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
         for row, hypotheses in enumerate(hypotheses_by_row):
             sentence = tasks[row].sentence
-            itself = model.text(model.target_pieces(sentence))
+            own_pieces = model.target_pieces(sentence)
+            itself = model.text(own_pieces)
+            alphabet = model.target_alphabet
+            unreadable = alphabet.unreadable(sentence)
             surface = Surface(sentence, model.text(targets[row]))
             for item in hypotheses:
                 plain = model.text(item.pieces)
@@ -282,9 +287,13 @@ class Paraphraser:
                 if tuple(model.target_pieces(plain)[:-1]) != item.pieces:
                     continue
                 text = surface.restore(plain)
-                letters = model.text(model.target_pieces(text)).split()
-                if "".join(letters) != "".join(itself.split()):
-                    natural = naturals[row] == sentence and text == plain
+                if alphabet.unreadable(text) != unreadable or (
+                    text.count(PLACEHOLDER) > sentence.count(PLACEHOLDER)
+                ):
+                    continue
+                text_pieces = model.target_pieces(text)
+                if "".join(model.text(text_pieces).split()) != "".join(itself.split()):
+                    natural = own_pieces == targets[row] and tuple(text_pieces[:-1]) == item.pieces
                     ratio = item.log_probability - float(base[row])
                     proposals[row].setdefault(text, ratio if natural else None)
         return proposals
@@ -294,7 +303,7 @@ class Paraphraser:
         scored = sorted(
             (-round(ratio, _DECIMALS), text)
             for text, ratio in ratios_by_text.items()
-            if ratio is not None and ratio >= self._floor
+            if ratio is not None and ratio >= self._floor and math.isfinite(ratio)
         )
         return [Paraphrase(text, min(0.0, -cost)) for cost, text in scored[:_MOST]]
 
@@ -506,87 +515,3 @@ class ParaphraseGuide(Guide):
     def _over(self, state: Progress) -> int:
         """The state if the last word ends here."""
         return self._distance.follow(state.words, state.last) if state.last else state.words
-
-
-# ---------------------------------------------------------------- the spacing of a sentence
-
-# A sentence may be tokenized (``it 's a good movie .``), with odd spaces or characters that a model
-# normalizes. Only white space differs between it and its natural form.
-
-_JOINED = re.compile(
-    r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
-    r"|(?<=\S)\s+(?=[.,;:!?)\]}…])"  # closing punctuation
-    r"|(?<=[(\[{])\s+(?=\S)",  # opening punctuation
-    re.IGNORECASE,
-)
-_ATOM = re.compile(r"\w+|[^\w\s]+")
-
-
-def natural_form(text: str) -> str:
-    """The text with the spaces of tokenization taken out."""
-    return " ".join(_JOINED.sub("", text).split())
-
-
-class Surface:
-    """Writes paraphrases as their sentence is written: with its spacing and its characters.
-
-    A paraphrase that changes nothing becomes the very same sentence. If the model's normalized text
-    cannot be matched to the sentence token by token, paraphrases stay as the model wrote them.
-    """
-
-    def __init__(self, original: str, plain: str) -> None:
-        self._original = original
-        self._plain = plain
-        natural = natural_form(original)
-        spans = [match.span() for match in _ATOM.finditer(natural)]
-        places = [place for place, character in enumerate(original) if not character.isspace()]
-        # The number of characters other than spaces before each character.
-        rank = list(accumulate((not each.isspace() for each in natural), initial=0))
-        self._spans = [(places[rank[begin]], places[rank[end - 1]] + 1) for begin, end in spans]
-        self._plain_spans = [match.span() for match in _ATOM.finditer(plain)]
-        self._matched = len(self._spans) == len(self._plain_spans)
-
-    def restore(self, paraphrase: str) -> str:
-        """A paraphrase of the plain text; what it keeps is written as in the original."""
-        spans = [match.span() for match in _ATOM.finditer(paraphrase)]
-        matched = self._matched and spans and self._spans
-        if self._original == self._plain or not matched:
-            return paraphrase
-        source = self._sources([paraphrase[begin:end] for begin, end in spans])
-        written = [self._original[: self._spans[0][0]]]
-        for place, (begin, end) in enumerate(spans):
-            source_place = source[place]
-            if place:
-                gap = paraphrase[spans[place - 1][1] : begin]
-                written.append(self._gap(source[place - 1], source_place, gap))
-            written.append(
-                paraphrase[begin:end]
-                if source_place is None
-                else self._original[slice(*self._spans[source_place])]
-            )
-        written.append(self._original[self._spans[-1][1] :])
-        return "".join(written)
-
-    def _sources(self, atoms: list[str]) -> list[int | None]:
-        """For each atom of a paraphrase the place of the atom of the plain text that it keeps."""
-        ours = [self._plain[begin:end] for begin, end in self._plain_spans]
-        source: list[int | None] = [None] * len(atoms)
-        matcher = SequenceMatcher(None, ours, atoms, autojunk=False)
-        for ours_at, theirs_at, count in matcher.get_matching_blocks():
-            source[theirs_at : theirs_at + count] = range(ours_at, ours_at + count)
-        return source
-
-    def _gap(self, left: int | None, right: int | None, gap: str) -> str:
-        """The white space between two atoms: the original's where the plain text agrees."""
-        if right is not None and right > 0:
-            between = right - 1, right
-        elif left is not None and left + 1 < len(self._spans):
-            between = left, left + 1
-        else:
-            return gap
-        if left is not None and right is not None and left + 1 != right:
-            return gap
-        before, after = between
-        plain = self._plain[self._plain_spans[before][1] : self._plain_spans[after][0]]
-        own = self._original[self._spans[before][1] : self._spans[after][0]]
-        return own if plain == gap else gap

@@ -24,7 +24,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError, readable
+from sears_dsl.errors import ModelError
+from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
@@ -53,6 +54,7 @@ class Bergamot(TranslationModel):
         super().__init__(name, weights, device=device)
         self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         self.end = int(self._pieces.eos_id())
+        self.source_alphabet, self.target_alphabet = Alphabet(self._reads), Alphabet(self._reads)
         self._w = {
             name: torch.from_numpy(array).to(self.device)
             for name, array in read_weights(weights).items()
@@ -77,13 +79,16 @@ class Bergamot(TranslationModel):
         names = (f"{side}_l{number}" for number in count(1))
         return list(takewhile(lambda name: f"{name}_{mark}" in self._w, names))
 
+    def _reads(self, character: str) -> bool:
+        return self._pieces.unk_id() not in self._pieces.encode(character)
+
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        return [*self._pieces.encode(readable(text)), self.end]
+        return [*self._pieces.encode(self.source_alphabet.spelled(text)), self.end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included; both sides share one vocabulary."""
-        return self.source_pieces(text)
+        return [*self._pieces.encode(self.target_alphabet.spelled(text)), self.end]
 
     def text(self, pieces: Sequence[int]) -> str:
         """The target text of piece ids; ``</s>`` is dropped."""

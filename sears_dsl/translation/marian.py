@@ -27,8 +27,9 @@ from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 from transformers.activations import ACT2FN
 
-from sears_dsl.errors import ModelError, readable
+from sears_dsl.errors import ModelError
 from sears_dsl.runtime.files import parse_json, read_document
+from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
@@ -130,6 +131,8 @@ class MarianModel(TranslationModel):
             self.end = self._target_ids[_END]
             self._padding = self._target_ids[_PADDING]
             self._unknown = self._source_ids[_UNKNOWN], self._target_ids[_UNKNOWN]
+            self.source_alphabet = _alphabet(self._source_spm, self._source_ids)
+            self.target_alphabet = _alphabet(self._target_spm, self._target_ids)
         # A file that is no SentencePiece model is a RuntimeError.
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(
@@ -149,13 +152,15 @@ class MarianModel(TranslationModel):
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        pieces = self._source_spm.encode(readable(text), out_type=str)
+        text = self.source_alphabet.spelled(text)
+        pieces = self._source_spm.encode(text, out_type=str)
         end = self._source_ids[_END]
         return [*(self._source_ids.get(piece, self._unknown[0]) for piece in pieces), end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
-        pieces = self._target_spm.encode(readable(text), out_type=str)
+        text = self.target_alphabet.spelled(text)
+        pieces = self._target_spm.encode(text, out_type=str)
         return [*(self._target_ids.get(piece, self._unknown[1]) for piece in pieces), self.end]
 
     def text(self, pieces: Sequence[int]) -> str:
@@ -252,3 +257,7 @@ def _vocabulary(path: Path) -> Mapping[str, int]:
 
 def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+def _alphabet(processor: sentencepiece.SentencePieceProcessor, ids: Mapping[str, int]) -> Alphabet:
+    return Alphabet(lambda each: all(map(ids.__contains__, processor.encode(each, out_type=str))))

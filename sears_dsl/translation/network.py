@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.weight_file import file_hash
 
 # The output layer is computed in blocks of so many hypotheses and pieces: 4 MiB of logits, which
@@ -100,9 +101,10 @@ class DecoderPath(NamedTuple):
 class TranslationModel:
     """A network that says how likely a text of one language is, given one of another.
 
-    A subclass defines its pieces, `encode`, `start` and `advance`, and sets the weights of its
-    output layer, ``_output`` (V, W) and ``_output_bias`` (V,); pieces that it never writes have the
-    bias −∞. The loop over positions and the output layer are computed here for all networks.
+    A subclass defines its pieces and alphabets, `encode`, `start` and `advance`, and sets the
+    weights of its output layer, ``_output`` (V, W) and ``_output_bias`` (V,); pieces that it never
+    writes have the bias −∞. The loop over positions and the output layer are computed here for all
+    networks.
     """
 
     name: str  # for people, ``bergamot-enpt``
@@ -118,6 +120,7 @@ class TranslationModel:
         self.name = name
         self.identity = f"{name}-{file_hash(weights)[:16]}"
         self.device = torch.device(device or "cpu")
+        self.source_alphabet, self.target_alphabet = Alphabet(), Alphabet()
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""

@@ -66,8 +66,11 @@ def load_pivots(
 
 
 def _load(name: str, device: str | torch.device | None) -> Pivot:
-    called, forward, back = pair_names(name)
-    return Pivot(called, _load_model(forward, device), _load_model(back, device))
+    called, *names = pair_names(name)
+    forward, back = (_load_model(each, device) for each in names)
+    # What the one does not read, the other does not write.
+    back.target_alphabet.limit_to(forward.source_alphabet)
+    return Pivot(called, forward, back)
 
 
 def _load_model(name: str, device: str | torch.device | None) -> TranslationModel:

@@ -165,6 +165,26 @@ def test_sources_are_given_up_only_for_better_ones() -> None:
     assert 4 <= kept.sum() < 20
 
 
+def test_characters_that_the_models_lack_are_read_as_others_or_compared_by_themselves() -> None:
+    movie = "I don't like this movie."
+    curly = movie.replace("'", "’")
+    pairs = [
+        (movie, "I do like this movie."),
+        (curly, "I do like this movie."),
+        (movie, "I don't like this film."),
+        (curly, "I don’t like this film."),
+        ("I paid 5 £ for it.", "I paid 5 € for it."),
+        ("Good movie 😍", "Good film 😍"),
+        ("Good movie 😍", "Good film"),
+    ]
+    scores = scorer().scores(pairs)
+    assert scores[0] == scores[1] < 1e-4
+    assert scores[2] == scores[3] > 1e-3
+    assert scores[4] == scores[6] == 0 < scores[5]
+    for tau in (0.0, 1e-6, 0.01, 0.5):
+        assert (scorer().at_least(pairs, tau) == (scores >= tau)).all()
+
+
 class Fixed:
     """Translates every text into a given one: another pivot through the same models."""
 
@@ -215,7 +235,7 @@ def test_several_pivots_average_probabilities() -> None:
 def test_identity_names_models_translation_and_version() -> None:
     assert scorer().identity == (
         "pivot-pt(bergamot-enpt-d968735704c75e33,bergamot-pten-6c3b7af01772022a)"
-        "-greedy_translations-2"
+        "-greedy_translations-3"
     )
     assert (scorer().name, scorer().tau) == ("pivot", PAPER_TAU)
 

@@ -17,9 +17,8 @@ from sears_dsl.paraphrasing.paraphraser import (
     MOST_PIECES,
     Paraphrase,
     Paraphraser,
-    Surface,
-    natural_form,
 )
+from sears_dsl.paraphrasing.restoring import Surface, natural_form
 from sears_dsl.translation.pivots import Pivot, load_pivots
 
 SENTENCES = [
@@ -44,6 +43,29 @@ def found(pivots: list[Pivot]) -> dict[str, list[Paraphrase]]:
 
 def texts(paraphrases: list[Paraphrase]) -> list[str]:
     return [paraphrase.text for paraphrase in paraphrases]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_characters_that_the_models_lack_stay_as_they_are(
+    pivots: list[Pivot], *, exact: bool
+) -> None:
+    sentences = [
+        "It's a good movie, I don't regret it.",
+        "It’s a good movie, I don’t regret it.",
+        "I paid 5 £ for this movie 😍😍, @sam.",
+        "The #best “movie” of the year.",
+        "Müller plays a great role in 東京.",
+    ]
+    found = Paraphraser(pivots, beam=10, tau=0.01, exact=exact).paraphrase(sentences)
+    assert all(found)
+    straight, curly, *odd = found
+    assert [item.text.replace("'", "’") for item in straight] == texts(curly)
+    scores = [[item.log_score for item in items] for items in (straight, curly)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-3)
+    for sentence, items in zip(sentences[2:], odd, strict=True):
+        signs = [each for each in sentence if each in "£😍@#東京"]
+        for text in texts(items):
+            assert [each for each in text if each in "£😍@#東京*"] == signs
 
 
 def test_the_paper_s_examples_are_found(found: dict[str, list[Paraphrase]]) -> None:
