@@ -17,6 +17,7 @@ text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from hashlib import blake2b
 from importlib.metadata import EntryPoint, entry_points
 from math import isnan
@@ -326,10 +327,18 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
             shipped_numbers(scorer)  # says which one to choose instead
         value, identity = _load_named(scorer, SCORERS, "scorer")
         return OwnScorer(value, name=scorer, identity=identity, tau=tau)
-    own = type(scorer).__module__.partition(".")[0] == _PACKAGE
-    if own and tau is None:
-        return cast("Scorer", scorer)
-    return OwnScorer(scorer, tau=tau)
+    if not _is_shipped(scorer):
+        return OwnScorer(scorer, tau=tau)
+    shipped = cast("Scorer", scorer)
+    if tau is not None:  # as a copy: discovery asks some of them for more than a `Scorer` has
+        shipped = copy(shipped)
+        object.__setattr__(shipped, "tau", tau)  # some are frozen
+    return shipped
+
+
+def _is_shipped(part: object) -> bool:
+    """Whether an object is of a class of this package."""
+    return type(part).__module__.partition(".")[0] == _PACKAGE
 
 
 class OwnScorer:
@@ -374,6 +383,10 @@ class OwnScorer:
                 help="set --tau, or give the object an attribute `tau`",
             )
         return self._tau
+
+    @tau.setter
+    def tau(self, tau: float) -> None:
+        self._tau = tau
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair; ModelError as the class says."""

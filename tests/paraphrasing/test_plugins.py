@@ -172,7 +172,7 @@ def test_rounding_beyond_the_ends_is_no_mistake() -> None:
 def test_a_threshold_is_the_users_or_the_objects_or_asked_for() -> None:
     mine = SimpleNamespace(scores=lambda pairs: [0] * len(pairs), tau=0.25, name="mine")
     assert as_scorer(mine).tau == 0.25
-    assert as_scorer(mine, tau=0.5).tau == 0.5
+    assert as_scorer(mine, tau=0.5).tau == as_scorer(as_scorer(mine), tau=0.5).tau == 0.5
     assert (as_scorer(mine).name, as_scorer(mine).identity) == ("mine", "mine")
     with pytest.raises(UsageError, match="from which score τ") as caught:
         _ = OwnScorer(lambda pairs: [0], name="mine").tau
