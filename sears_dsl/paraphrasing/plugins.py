@@ -16,12 +16,15 @@ text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
 from hashlib import blake2b
 from importlib.metadata import EntryPoint, entry_points
 from math import isnan
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +63,8 @@ AnyParaphraser: TypeAlias = (
 
 AnyScorer: TypeAlias = Scorer | Callable[[Sequence[Pair]], Iterable[float]] | str
 """What `as_scorer` takes."""
+
+_Answer = TypeVar("_Answer")
 
 _PACKAGE = __name__.partition(".")[0]
 _SHOWN = 80
@@ -148,53 +153,111 @@ def _paraphraser(
 ) -> ParaphraseSource:
     if isinstance(paraphraser, Mapping):
         return GivenParaphrases(paraphraser, name=name or "the mapping")
-    takes = "a list of sentences and returns a list of paraphrases for each"
-    method = function_of(paraphraser, "paraphrase", kind="paraphraser", takes=takes, name=name)
-    if hasattr(paraphraser, "paraphrase_each") or hasattr(paraphraser, "too_long"):
-        return cast("ParaphraseSource", paraphraser)  # has methods that only discovery calls
-    return OwnParaphraser(method, name=name or object_name(paraphraser), identity=identity)
+    if identity is None and _is_shipped(paraphraser) and hasattr(paraphraser, "paraphrase"):
+        return cast("ParaphraseSource", paraphraser)
+    return OwnParaphraser(paraphraser, name=name, identity=identity)
 
 
 class OwnParaphraser:
-    """A user's function as a paraphraser; ModelError where it raises or gives no texts."""
+    """A user's function or object as a paraphraser; ModelError if an answer is not as asked for.
+
+    It has the further methods of a `ParaphraseSource` that the object has; the others are None.
+    """
 
     def __init__(
-        self,
-        function: Callable[[Sequence[str]], Iterable[Iterable[FoundParaphrase | str]]],
-        *,
-        name: str,
-        identity: str | None = None,
+        self, paraphraser: object, *, name: str | None = None, identity: str | None = None
     ) -> None:
-        self._function = function
-        self.name = name
-        self.identity = identity or name
+        takes = "a list of sentences and returns a list of paraphrases for each"
+        self._function = function_of(
+            paraphraser, "paraphrase", kind="paraphraser", takes=takes, name=name
+        )
+        self.name = name or object_name(paraphraser)
+        self.identity = identity or _own_text(paraphraser, "identity") or self.name
+        self.paraphrase_without = _further(paraphraser, "paraphrase_without", self._without)
+        self.paraphrase_each = _further(paraphraser, "paraphrase_each", self._each)
+        self.too_long = _further(paraphraser, "too_long", self._too_long)
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
+        return self._checked(self.name, sentences, self._answers(self._function, sentences))
+
+    def _without(
+        self, function: Callable[..., object], pairs: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[str]]:
+        sentences = [sentence for sentence, _ in pairs]
+        where = f"{self.name}: paraphrase_without"
+        return self._checked(where, sentences, self._answers(function, pairs))
+
+    def _each(
+        self, function: Callable[..., Iterable[object]], groups: Iterable[Sequence[str]]
+    ) -> Iterator[list[list[str]]]:
+        where = f"{self.name}: paraphrase_each"
+        unanswered: deque[list[str]] = deque()
+
+        def asked() -> Iterator[list[str]]:
+            for group in groups:
+                unanswered.append(list(group))
+                yield list(group)
+
+        questions = asked()
         with foreign_code(self.name, help=_FOR_EVERY_TEXT):
-            answers = python_values(self._function(list(sentences)))
+            for answers in function(questions):
+                if not unanswered:
+                    raise _wrong(f"{where} gave an answer before it took a group of sentences")
+                yield self._checked(where, unanswered.popleft(), python_values(answers))
+        next(questions, None)  # a group that it did not even take
+        if unanswered:
+            raise _wrong(f"{where} gave no answer for {_sentences(unanswered[0])}")
+
+    def _too_long(self, function: Callable[..., object], sentences: Sequence[str]) -> list[bool]:
+        answers = self._answers(function, sentences)
+        if not (
+            isinstance(answers, Sequence)
+            and len(answers) == len(sentences)
+            and all(isinstance(each, bool | np.bool_) for each in answers)
+        ):
+            raise ModelError(
+                f"{self.name}: too_long returned {answers!r:.{_SHOWN}} for {_sentences(sentences)}",
+                help="return a list with True or False for each sentence, in order",
+            )
+        return list(answers)
+
+    def _answers(self, function: Callable[..., object], questions: Sequence[object]) -> object:
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
+            return python_values(function(list(questions)))
+
+    def _checked(self, where: str, sentences: Sequence[str], answers: object) -> list[list[str]]:
+        """The texts of the answers; ``where`` is who gave them."""
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise _wrong(f"{self.name} returned {_kind(answers)} for {_sentences(sentences)}")
+            raise _wrong(f"{where} returned {_kind(answers)} for {_sentences(sentences)}")
         if len(answers) != len(sentences):
-            raise _wrong(f"{self.name} returned {len(answers)} answers for {_sentences(sentences)}")
+            raise _wrong(f"{where} returned {len(answers)} answers for {_sentences(sentences)}")
         return [
-            list(dict.fromkeys(self._texts(sentence, answer)))
+            list(dict.fromkeys(self._texts(where, sentence, answer)))
             for sentence, answer in zip(sentences, answers, strict=True)
         ]
 
-    def _texts(self, sentence: str, answer: object) -> Iterable[str]:
+    def _texts(self, where: str, sentence: str, answer: object) -> Iterable[str]:
         with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             paraphrases = python_values(answer)
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
-            raise _wrong(f"{self.name} returned {_kind(paraphrases)} for {quoted(sentence)}")
+            raise _wrong(f"{where} returned {_kind(paraphrases)} for {quoted(sentence)}")
         for each in paraphrases:
             text = each if isinstance(each, str) else getattr(each, "text", None)
             if not isinstance(text, str):
                 raise _wrong(
-                    f"{self.name} returned {_kind(each)} as a paraphrase of {quoted(sentence)}"
+                    f"{where} returned {_kind(each)} as a paraphrase of {quoted(sentence)}"
                 )
             if text.strip() and text != sentence:
                 yield text
+
+
+def _further(
+    part: object, method: str, adapt: Callable[..., _Answer]
+) -> Callable[..., _Answer] | None:
+    """What asks a method of an object through ``adapt``; None if the object lacks it."""
+    own = getattr(part, method, None)
+    return partial(adapt, own) if callable(own) else None
 
 
 def _wrong(message: str) -> ModelError:
@@ -326,10 +389,18 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
             shipped_numbers(scorer)  # says which one to choose instead
         value, identity = _load_named(scorer, SCORERS, "scorer")
         return OwnScorer(value, name=scorer, identity=identity, tau=tau)
-    own = type(scorer).__module__.partition(".")[0] == _PACKAGE
-    if own and tau is None:
-        return cast("Scorer", scorer)
-    return OwnScorer(scorer, tau=tau)
+    if not _is_shipped(scorer):
+        return OwnScorer(scorer, tau=tau)
+    shipped = cast("Scorer", scorer)
+    if tau is not None:  # as a copy: discovery asks some of them for more than a `Scorer` has
+        shipped = copy(shipped)
+        object.__setattr__(shipped, "tau", tau)  # some are frozen
+    return shipped
+
+
+def _is_shipped(part: object) -> bool:
+    """Whether an object is of a class of this package."""
+    return type(part).__module__.partition(".")[0] == _PACKAGE
 
 
 class OwnScorer:
@@ -374,6 +445,10 @@ class OwnScorer:
                 help="set --tau, or give the object an attribute `tau`",
             )
         return self._tau
+
+    @tau.setter
+    def tau(self, tau: float) -> None:
+        self._tau = tau
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair; ModelError as the class says."""

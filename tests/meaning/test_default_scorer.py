@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import UsageError, readable
-from sears_dsl.meaning.scorers import fit_warning, load_scorer, shipped_numbers
+from sears_dsl.meaning.scorers import fit_warning, load_scorer, shipped_numbers, spread_of
+from sears_dsl.paraphrasing.plugins import as_scorer
 from sears_dsl.paraphrasing.team import Recipe, Team
 
 pytestmark = pytest.mark.long
@@ -89,6 +90,20 @@ def test_of_a_scorer_that_there_was_it_is_said_which_one_to_choose(
 
 def test_the_scorer_without_a_name_is_the_default() -> None:
     assert load_scorer().name == DEFAULT_SCORER
+
+
+@pytest.mark.parametrize("name", ["judge", "meaning", "pivot", "minilm"])
+def test_a_loaded_scorer_with_another_tau_is_the_one_of_that_name_and_tau(name: str) -> None:
+    loaded = load_scorer(name)
+    chosen, named = as_scorer(loaded, tau=0.25), as_scorer(name, tau=0.25)
+    assert (chosen.tau, chosen.identity) == (named.tau, named.identity) == (0.25, loaded.identity)
+    assert loaded.tau == shipped_numbers(name).tau
+    pairs = [pair[:2] for pair in PAIRS]
+    assert chosen.scores(pairs).tolist() == named.scores(pairs).tolist()
+    spreads, expected = spread_of(chosen), spread_of(named)
+    assert (spreads is None) == (expected is None) == (name != "judge")
+    if spreads is not None and expected is not None:
+        assert spreads(pairs).tolist() == expected(pairs).tolist()
 
 
 def test_shipped_numbers_say_where_they_come_from() -> None:

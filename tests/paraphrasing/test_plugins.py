@@ -25,13 +25,18 @@ from numpy.typing import NDArray
 import sears_dsl
 from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.paraphrasing.memory import RememberedScorer, remembered_paraphrases
+from sears_dsl.paraphrasing.memory import (
+    RememberedScorer,
+    remembered_paraphrases,
+    remembered_paraphrases_without,
+)
 from sears_dsl.paraphrasing.plugins import (
     PARAPHRASERS,
     SCORERS,
     OwnScorer,
     as_paraphraser,
     as_scorer,
+    identity_of_source,
     offered_parts,
     read_paraphrases,
 )
@@ -96,6 +101,88 @@ def test_a_wrong_answer_names_who_gave_what_for_what(
         as_paraphraser(function).paraphrase(["A film.", "A play."])
     assert caught.value.message.startswith(f"own:{message}")
     assert caught.value.help
+
+
+class Thorough(Shouting):
+    """An object with all further methods that a source of paraphrases may have."""
+
+    def paraphrase_without(
+        self, pairs: Sequence[tuple[str, tuple[str, ...]]]
+    ) -> list[list[SimpleNamespace]]:
+        return [[SimpleNamespace(text="A MOVIE.")] for _ in pairs]
+
+    def too_long(self, sentences: Sequence[str]) -> list[bool]:
+        return [len(sentence) > 10 for sentence in sentences]
+
+    def paraphrase_each(
+        self, groups: Iterable[Sequence[str]]
+    ) -> Iterator[list[list[SimpleNamespace]]]:
+        return map(self.paraphrase, groups)
+
+
+def test_further_methods_of_an_object_are_asked() -> None:
+    source: Any = as_paraphraser(Thorough())
+    assert source.too_long(["A film.", "A long film."]) == [False, True]
+    groups = iter([["A film."], ["A play.", "A game."]])
+    each = source.paraphrase_each(groups)
+    assert next(each) == [["A FILM."]]
+    assert next(groups) == ["A play.", "A game."], "a group is taken when there is room for it"
+    with RunJournal(None, task=lambda: "without") as journal:
+        found = remembered_paraphrases_without(source, [("A film.", ("FILM",))], journal)
+    assert found == [["A MOVIE."]], "it looked for one, as `paraphrase` would not have"
+    plain: Any = as_paraphraser(Shouting())
+    assert plain.too_long is plain.paraphrase_each is plain.paraphrase_without is None
+
+
+@pytest.mark.parametrize(
+    ("method", "function", "message"),
+    [
+        ("paraphrase", lambda _: ["A movie.", "A show."],
+         "returned one text, 'A movie.', for 'A film.'"),
+        ("paraphrase", lambda _: [[]], "returned 1 answers for 2 sentences"),
+        ("paraphrase_without", lambda _: ["A movie.", []],
+         "paraphrase_without returned one text, 'A movie.', for 'A film.'"),
+        ("paraphrase_each", lambda groups: ([[]] for _ in groups),
+         "paraphrase_each returned 1 answers for 2 sentences"),
+        ("paraphrase_each", lambda _: [], "paraphrase_each gave no answer for 2 sentences"),
+        ("paraphrase_each", lambda _: [[[], []]], "paraphrase_each gave an answer before it took"),
+        ("paraphrase_each", lambda groups: (1 // 0 for _ in groups), "raised ZeroDivisionError"),
+        ("too_long", lambda _: [False], "too_long returned [False] for 2 sentences"),
+        ("too_long", lambda _: None, "too_long returned None for 2 sentences"),
+    ],
+)  # fmt: skip
+def test_wrong_answers_of_further_methods_are_reported(
+    method: str, function: Callable[[Any], Any], message: str
+) -> None:
+    part = Thorough()
+    setattr(part, method, function)
+    source: Any = as_paraphraser(part)
+    texts = ["A film.", "A play."]
+    question: dict[str, Any] = {
+        "paraphrase_without": [(text, ()) for text in texts], "paraphrase_each": iter([texts])
+    }  # fmt: skip
+    with pytest.raises(ModelError, match=message.replace("[", r"\[")) as caught:
+        list(getattr(source, method)(question.get(method, texts)))
+    assert caught.value.help
+
+
+@pytest.mark.parametrize("further", ["", "    def too_long(self, texts): return [False]\n"])
+def test_an_object_is_known_again_by_its_code_and_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, further: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = f"rewording_{len(further)}"
+
+    def identity(answer: str) -> str:
+        Path(f"{name}.py").write_text(
+            f"class Rewording:\n    def paraphrase(self, texts): return {answer}\n{further}\n"
+            "part = Rewording()\n"
+        )
+        return identity_of_source(as_paraphraser(f"{name}:part"))
+
+    assert identity("[[]]") == identity("[[]]") != identity("[['A film.']]")
+    for part in (Shouting(), Thorough(), as_paraphraser(Shouting())):
+        assert identity_of_source(as_paraphraser(part)) == "shouting 3"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +259,7 @@ def test_rounding_beyond_the_ends_is_no_mistake() -> None:
 def test_a_threshold_is_the_users_or_the_objects_or_asked_for() -> None:
     mine = SimpleNamespace(scores=lambda pairs: [0] * len(pairs), tau=0.25, name="mine")
     assert as_scorer(mine).tau == 0.25
-    assert as_scorer(mine, tau=0.5).tau == 0.5
+    assert as_scorer(mine, tau=0.5).tau == as_scorer(as_scorer(mine), tau=0.5).tau == 0.5
     assert (as_scorer(mine).name, as_scorer(mine).identity) == ("mine", "mine")
     with pytest.raises(UsageError, match="from which score τ") as caught:
         _ = OwnScorer(lambda pairs: [0], name="mine").tau
