@@ -239,8 +239,9 @@ def open_journals(
 
 
 def _remove_undecided(journal: Journal) -> None:
-    if journal.new and not journal.entries:
-        journal.path.unlink(missing_ok=True)
+    # Not what somebody has put in its place meanwhile.
+    if journal.new and not journal.entries and journal.untouched:
+        journal.path.unlink()
 
 
 def pages_of(
