@@ -17,6 +17,7 @@ the label, because the question was whether the label is right, not whether the 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +92,9 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
     rejected = {name for each, name in zip(judged_ids, names, strict=True) if each in turned_down}
     rules = [rule for ruleset in rulesets for rule in ruleset.rules]
     differing = {pair for pair, same in state.pairs.items() if not same}
+    digest = hashlib.sha256(ascii((header, entries)).encode()).hexdigest()[:12]
     return JournalOracle(
-        f"journal of {header.reviewer}, {len(entries):,} entries",
+        f"journal of {header.reviewer}, {len(entries):,} entries, digest {digest}",
         differing,
         rejected,
         mislabelled={pair for pair, right in state.labelled.items() if not right},
