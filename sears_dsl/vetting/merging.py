@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule, template_ids
+from sears_dsl.language.rule import NO_METADATA
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.decisions import ReviewState, RuleVerdict, replay
@@ -240,7 +241,7 @@ def _rule_verdicts(state: ReviewState, ruleset: Ruleset) -> dict[str, RuleVerdic
     verdicts = {
         name: RuleVerdict(name, "accept", each.number, each.time, shown=each.examples)
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-        if rule.keeps_label and (each := written.get(print_rule(rule))) is not None
+        if rule.effect == NO_METADATA and (each := written.get(print_rule(rule))) is not None
     }
     judged = {name: each for name, each in state.rules.items() if each.verdict != "skip"}
     return verdicts | judged

@@ -13,7 +13,7 @@ import pytest
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
-from sears_dsl.language.rule import LABEL_STAYS, Rule
+from sears_dsl.language.rule import NO_METADATA, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
@@ -322,7 +322,7 @@ def _edit_and_look(session: RuleSession, bench: Counting) -> None:
     # The effect of the whole set is that of applying all rules together.
     texts = [each.new for each in session.state.with_verdict("edit")]
     wanted = bench.table_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
-    found = session._table_with(tuple((text, LABEL_STAYS) for text in texts))
+    found = session._table_with(tuple((text, NO_METADATA) for text in texts))
     for place in range(len(wanted.rules)):
         assert found.rows_flipped(place) == wanted.rows_flipped(place)
         pairs = [each.applications.pairs(each.applications.of_rule(place))
@@ -514,6 +514,37 @@ def test_rows_of_one_text_that_differ_otherwise_are_sentences_of_their_own(
         pick = session.overview()["pick"]
         assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 2, 1)
         assert [session.choice(number)["picked"] for number in range(3)] == [False, True, False]
+
+
+def test_what_replaces_a_rule_with_a_rate_has_its_rate(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    """On the page, in proposals, and in the file, where the rate makes it another rule."""
+    bench = workbench_of(
+        parse(
+            "rule rare: movie -> film\n  rate: 25%\n  seed: 7\ngood movie -> good film\n",
+            path="rare.sear",
+        )
+    )
+    often, few = bench.ruleset.rule_ids[1], bench.summary(bench.table, 0).changed
+    with Journal(tmp_path / "r.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        new = "movie -> films"
+        assert session.typed(new, instead_of="rare")["changed"] == few < 20
+        found = session.mistakes(new, deadline=monotonic() + 300, instead_of="rare")
+        assert found["summary"]["changed"] == few
+        seen = session.examples("rare", mistakes=False, first=0, most=50)["examples"]
+        bad = next(each["row"] for each in seen if "bad" in each["original"])
+        decide(session, "pair", rule="rare", row=bad, same=False)
+        [narrowed] = session.rule("rare")["narrowed"]
+        assert 0 < narrowed["changed"] < few
+        decide(session, "edit", rule="rare", new=new)
+        assert len(session.state.rules["rare"].shown) == min(5, few)
+        decide(session, "accept", rule="rare")
+        decide(session, "edit", rule=often, new="movie -> film")
+        reviews = read_reviews([journal.path], bench.ruleset)
+    write_vetted(bench.ruleset, reviews, tmp_path / "v.sear", tagger=PinnedTagger())
+    assert [rule.metadata.rate for rule in load(tmp_path / "v.sear").rules] == [250_000, None]
 
 
 def test_saved_rules_are_never_asked_about_again(

@@ -20,7 +20,7 @@ import numpy as np
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Expectation, Metadata, Rule
+from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.vetting import decisions
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review import workbench
@@ -177,13 +177,13 @@ class RuleSession(ReviewSession):
         """
         accepted: list[int] = []
         replaced: dict[int, int] = {}
-        new: list[tuple[str, Expectation]] = []
+        new: list[tuple[str, Metadata]] = []
         for each in self._verdicts("accept", "edit"):
             place = self._ids[each.rule]
             if each.verdict == "accept":
                 accepted.append(place)
             else:
-                edited = each.new, self.bench.ruleset.rules[place].expectation
+                edited = each.new, self.bench.ruleset.rules[place].effect
                 if edited not in new:
                     accepted.append(len(self._ids) + len(new))
                     new.append(edited)
@@ -191,14 +191,14 @@ class RuleSession(ReviewSession):
         rejected = [self._ids[each.rule] for each in self._verdicts("reject")]
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _table_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
+    def _table_with(self, edited: tuple[tuple[str, Metadata], ...]) -> workbench.RuleTable:
         """The `RuleTable` of all rules of the ruleset and of edited ones.
 
         That of the ruleset is known, so an edit costs no more than its new rule.
         """
         table = self.bench.table
-        for text, expect in edited:
-            table = table.joined_to(self.trials.known(text, expect))
+        for text, effect in edited:
+            table = table.joined_to(self.trials.known(text, effect))
         return table
 
     def _writing(self) -> View:
@@ -297,13 +297,19 @@ class RuleSession(ReviewSession):
             raise UsageError(f"there is no rule {name!r}", help="reload the page")
         return self._ids[name]
 
-    def typed(self, text: str) -> View:
+    def _effect(self, instead_of: str | None) -> Metadata:
+        """The `Rule.effect` of a typed rule: that of the one it would replace."""
+        if instead_of is None:
+            return NO_METADATA
+        return self.bench.ruleset.rules[self._place(instead_of)].effect
+
+    def typed(self, text: str, *, instead_of: str | None = None) -> View:
         """What a typed rule means and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
         findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
         if typed.rule is None:
             return {"text": "", "findings": findings, "changed": 0, "examples": []}
-        table = self.trials.applied(text)
+        table = self.trials.applied(text, self._effect(instead_of))
         total, examples = self.bench.examples(table, 0, mistakes=False)
         return {
             "text": typed.text,
@@ -316,13 +322,10 @@ class RuleSession(ReviewSession):
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
         """What a typed rule does to the model on as many rows as time allows, but at least some.
 
-        Asking again goes on from there. The rule gets the `expect:` of the one it would replace.
+        Asking again goes on from there. The rule gets the `Rule.effect` of the one it would replace.
         """
         bench = self.bench
-        expect = None
-        if instead_of is not None:
-            expect = bench.ruleset.rules[self._place(instead_of)].expectation
-        table = self.trials.ask(text, deadline, expect=expect)
+        table = self.trials.ask(text, deadline, effect=self._effect(instead_of))
         answer_count = sum(answer is not None for answer in table.answers)
         others = [each.text for each in self.state.written if each.text != text]
         saved = set[int]().union(*(self.trials.known(each).rows_flipped(0) for each in others))
@@ -342,7 +345,7 @@ class RuleSession(ReviewSession):
         """Ask the model what a decision will need, before it is made; this may be slow."""
         if kind == "edit":
             rule = self.bench.ruleset.rules[self._place(text_of(content, "rule"))]
-            self.trials.known(text_of(content, "new"), rule.expectation)
+            self.trials.known(text_of(content, "new"), rule.effect)
         elif kind == "save":
             self.trials.known(text_of(content, "text"))
 
@@ -422,7 +425,7 @@ class RuleSession(ReviewSession):
         if kind == "reject":
             entry |= rejection(content, reasons_of(rule))
         if kind == "edit":
-            table = self.trials.known(text_of(content, "new"), rule.expectation)
+            table = self.trials.known(text_of(content, "new"), rule.effect)
             if table.texts[0] == text:
                 raise UsageError("the rule is unchanged", help="change it, or accept it as it is")
             return entry | {"new": table.texts[0], "shown": self._first_examples(table)}

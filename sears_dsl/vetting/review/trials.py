@@ -26,7 +26,7 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
+from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
@@ -116,27 +116,27 @@ class Trials:
         self._applied = lru_cache(_REMEMBERED)(lambda *typed: bench.apply([self.rule(*typed)]))
         # Never forgotten: a decision on another rule would wait for the model.
         self._known = lru_cache(None)(lambda *typed: bench.table_of([self.rule(*typed)]))
-        self._asked: dict[tuple[str, Expectation], RuleTable] = {}
+        self._asked: dict[tuple[str, Metadata], RuleTable] = {}
 
-    def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
-        """Parse a rule, which gets the expectation of the rule that it is to replace."""
+    def rule(self, text: str, effect: Metadata = NO_METADATA) -> Rule:
+        """Parse a rule, which gets the `Rule.effect` of the rule that it is to replace."""
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
             raise UsageError(f"{text!r} is not a valid rule", help=findings)
-        return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
+        return replace(typed.rule, metadata=effect)
 
-    def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
+    def applied(self, text: str, effect: Metadata = NO_METADATA) -> RuleTable:
         """The rewrites that a rule makes of the rows; the model is not asked."""
-        return self._applied(text, expect)
+        return self._applied(text, effect)
 
-    def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
+    def known(self, text: str, effect: Metadata = NO_METADATA) -> RuleTable:
         """All that a rule does; asks the model and the scorer unless they were asked before."""
-        return self._known(text, expect)
+        return self._known(text, effect)
 
-    def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
+    def ask(self, text: str, deadline: float, *, effect: Metadata = NO_METADATA) -> RuleTable:
         """What a rule does, with the answers that the model gave in time, at least some."""
-        typed = text, expect or LABEL_STAYS
+        typed = text, effect
         table = self._asked.pop(typed, None) or self.applied(*typed)
         if not table.complete:
             table = self._bench.ask_until(table, deadline)
@@ -202,7 +202,7 @@ def proposals(
         if len(text) > _LONGEST:
             # Conditions quote words of rows, and nobody could take such a rule as an edit.
             continue
-        acting = trials.applied(text).applications
+        acting = trials.applied(text, written.effect).applications
         own = _cells(acting, acting.of_rule(0))
         own_pairs = set(acting.pairs(acting.of_rule(0)))
         yield Proposal(

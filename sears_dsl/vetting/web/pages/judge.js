@@ -261,7 +261,7 @@ const openEdit = alone(async (text = "", about = null) => {
 const tryEdit = latest(async (signal) => {
   const text = find("edit-text").value.trim();
   try {
-    const typed = await send("typed", { text });
+    const typed = await send("typed", { text, rule: edited.id });
     findings(find("edit-findings"), typed.findings);
     const changed = typed.text && typed.text !== edited.text;
     if (!signal.aborted) find("edit-save").disabled = !changed;
