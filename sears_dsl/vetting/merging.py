@@ -253,10 +253,13 @@ def vetting_outcomes(
     """The outcomes of the rules, and of the templates.
 
     A file may hold both, but they are judged on separate pages. If only one kind was judged, the
-    other kind stays as it is.
+    other kind stays as it is, even if some of it was skipped.
     """
-    of_templates = any(each.state.templates or each.state.rejected for each in reviews)
-    of_rules = any(each.state.rules or each.state.written for each in reviews)
+    states = [review.state for review in reviews]
+    of_templates = any(_kept_or_not(each.templates) or each.rejected for each in states)
+    of_rules = any(_kept_or_not(each.rules) or each.written for each in states)
+    if not of_rules and not of_templates:
+        of_templates = any(each.templates for each in states)
     return VettingOutcomes(
         policy=policy,
         rules=outcomes(ruleset, reviews, policy=policy) if of_rules or not of_templates else None,

@@ -322,7 +322,7 @@ class RuleSession(ReviewSession):
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
         """What a typed rule does to the model on as many rows as time allows, but at least some.
 
-        Asking again goes on from there. The rule gets the `Rule.effect` of the one it would replace.
+        Asking again goes on from there. The rule gets the effect of the one it would replace.
         """
         bench = self.bench
         table = self.trials.ask(text, deadline, effect=self._effect(instead_of))
