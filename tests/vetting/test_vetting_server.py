@@ -17,6 +17,7 @@ from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
@@ -331,6 +332,35 @@ def test_a_model_that_fails_is_reported_and_nothing_is_decided(
     bench.predictor.predictor = model
     assert place.post("api/mistakes", {"text": "bad -> poor"}).json["complete"]
     assert place.post("api/decide", decision).status == 200
+
+
+def test_an_undo_that_needs_the_model_asks_it_first(
+    place: Place, model: Any, workbench_of: Callable[..., Workbench], ruleset: Ruleset
+) -> None:
+    """A later sitting never asked about a removed rule, nor about an edit that was replaced."""
+    rule = ruleset.rule_ids[0]
+    for kind, content in (
+        ("save", {"text": "bad -> poor"}),
+        ("remove", {"text": "bad -> poor"}),
+        ("edit", {"rule": rule, "new": "bad -> dire"}),
+        ("accept", {"rule": rule}),
+    ):
+        revision = place.sessions["ana"].state.revision
+        done = place.post("api/decide", {"kind": kind, "revision": revision, **content})
+        assert done.status == 200
+    later = workbench_of(ruleset, model=model)
+    session = place.sessions["ana"] = RuleSession(later, place.sessions["ana"].journal)
+    later.predictor.predictor = Broken()
+    for task in ("write", "judge"):
+        refused = place.post("api/decide", {"kind": "undo", "task": task, "revision": 4})
+        assert refused.status == 502
+    assert len(session.journal.entries) == 4
+    later.predictor.predictor = model
+    for revision, task in ((4, "write"), (5, "judge")):
+        undo = {"kind": "undo", "task": task, "revision": revision}
+        assert place.post("api/decide", undo).status == 200
+    assert [each.text for each in session.state.written] == ["bad -> poor"]
+    assert session.state.rules[rule].new == "bad -> dire"
 
 
 class Broken:

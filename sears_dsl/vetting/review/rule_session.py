@@ -22,7 +22,7 @@ from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
 from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.vetting import decisions
-from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.journal import Journal, JournalEntry
 from sears_dsl.vetting.review import workbench
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.sessions import ReviewSession, View, meaningless, rejection, text_of
@@ -343,11 +343,24 @@ class RuleSession(ReviewSession):
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
         """Ask the model what a decision will need, before it is made; this may be slow."""
+        for text, effect in self.unasked(kind, content):
+            self.trials.known(text, effect)
+
+    def unasked(self, kind: str, content: Mapping[str, Any]) -> Sequence[tuple[str, Metadata]]:
+        """The rules that a decision needs, and about which the model was not asked yet."""
+        needed: list[tuple[str, Metadata]] = []
         if kind == "edit":
-            rule = self.bench.ruleset.rules[self._place(text_of(content, "rule"))]
-            self.trials.known(text_of(content, "new"), rule.effect)
+            needed = [(text_of(content, "new"), self._effect(text_of(content, "rule")))]
         elif kind == "save":
-            self.trials.known(text_of(content, "text"))
+            needed = [(text_of(content, "text"), NO_METADATA)]
+        elif kind == "undo" and (last := self.taken_back(content)) is not None:
+            entries = self.journal.entries
+            undo = JournalEntry(len(entries) + 1, "", kind, {"undone": last.number})
+            state = decisions.replay([*entries, undo])
+            edits = (each for each in state.with_verdict("edit") if each.rule in self._ids)
+            needed = [(each.new, self._effect(each.rule)) for each in edits]
+            needed += [(each.text, NO_METADATA) for each in state.written]
+        return [each for each in needed if not self.trials.knows(*each)]
 
     def choice(self, number: int) -> View:
         """One sentence with its adversaries."""

@@ -115,7 +115,7 @@ class Trials:
         self._bench = bench
         self._applied = lru_cache(_REMEMBERED)(lambda *typed: bench.apply([self.rule(*typed)]))
         # Never forgotten: a decision on another rule would wait for the model.
-        self._known = lru_cache(None)(lambda *typed: bench.table_of([self.rule(*typed)]))
+        self._known: dict[tuple[str, Metadata], RuleTable] = {}
         self._asked: dict[tuple[str, Metadata], RuleTable] = {}
 
     def rule(self, text: str, effect: Metadata = NO_METADATA) -> Rule:
@@ -132,7 +132,13 @@ class Trials:
 
     def known(self, text: str, effect: Metadata = NO_METADATA) -> RuleTable:
         """All that a rule does; asks the model and the scorer unless they were asked before."""
-        return self._known(text, effect)
+        if not self.knows(text, effect):
+            self._known[text, effect] = self._bench.table_of([self.rule(text, effect)])
+        return self._known[text, effect]
+
+    def knows(self, text: str, effect: Metadata = NO_METADATA) -> bool:
+        """Whether `known` asks neither the model nor the scorer."""
+        return (text, effect) in self._known
 
     def ask(self, text: str, deadline: float, *, effect: Metadata = NO_METADATA) -> RuleTable:
         """What a rule does, with the answers that the model gave in time, at least some."""

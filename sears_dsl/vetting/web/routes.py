@@ -154,7 +154,7 @@ def application(
         kind, revision = request.text("kind"), request.content.get("revision")
         if not isinstance(revision, int):
             raise UsageError(f"revision is {revision!r}, not a number", help="reload the page")
-        if kind in ("edit", "save"):
+        if request.session.unasked(kind, request.content):
             await in_thread(model, lambda: request.rules.prepare(kind, request.content))
         return await in_thread(
             decisions, lambda: request.session.decide(kind, request.content, revision=revision)
