@@ -26,8 +26,8 @@ from sears_dsl.vetting.journal import JournalEntry
 ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
-Sentence: TypeAlias = tuple[str, int | None]
-"""A text to pick adversaries of, and its row if several rows have this text."""
+Sentence: TypeAlias = tuple[str, int | None, frozenset[str]]
+"""A text, its row if several rows have this text, and the adversaries to pick from."""
 
 _TASKS: Mapping[ReviewTask, tuple[str, ...]] = {
     "judge": ("accept", "reject", "edit", "skip", "pair"),
@@ -175,7 +175,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             if not all(isinstance(text, str) for text in shown):
                 raise _meaningless(entry, "shown is not a list of texts")
             row = _need(entry, "row", int) if "row" in entry.content else None
-            picks[original, row] = Pick(original, shown, choice, row)
+            picks[original, row, frozenset(shown)] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
             sentence = RejectedSentence(*fields)

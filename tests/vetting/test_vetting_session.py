@@ -20,11 +20,16 @@ from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
-from sears_dsl.vetting.outputs import write_vetted
+from sears_dsl.vetting.outputs import judged_pairs, write_vetted
 from sears_dsl.vetting.review import trials
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import LONGEST_NOTE, Outdated
-from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
+from sears_dsl.vetting.review.workbench import (
+    RuleTable,
+    Workbench,
+    choices_of_rules,
+    read_choices,
+)
 
 
 def ids(session: RuleSession) -> dict[str, str]:
@@ -514,6 +519,30 @@ def test_rows_of_one_text_that_differ_otherwise_are_sentences_of_their_own(
         pick = session.overview()["pick"]
         assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 2, 1)
         assert [session.choice(number)["picked"] for number in range(3)] == [False, True, False]
+
+
+def test_a_sentence_with_other_adversaries_is_still_to_be_picked_from(
+    session: RuleSession, tmp_path: Path
+) -> None:
+    """Whether those of another file, or of a row that has the same text and another label."""
+    path = tmp_path / "adversaries.csv"
+    path.write_text(
+        "original,adversary,prediction,label\n"
+        "so it is,so it was,no,yes\n"
+        "so it is,it is so,yes,no\n",
+        "utf-8",
+    )
+    session.choices = read_choices(str(path))
+    decide(session, "pick", number=0, choice=None)
+    pick = session.overview()["pick"]
+    assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 1, 0)
+    assert not session.choice(1)["picked"]
+    decide(session, "pick", number=1, choice=0)
+    assert session.choice(0)["choice"] is None
+    reviews = read_reviews([session.journal.path], session.bench.ruleset)
+    assert [(each.rewritten, each.label) for each in judged_pairs(reviews)] == [
+        ("so it was", 0), ("it is so", 1)
+    ]  # fmt: skip
 
 
 def test_what_replaces_a_rule_with_a_rate_has_its_rate(

@@ -222,8 +222,11 @@ class RuleSession(ReviewSession):
         sentences = [choice.sentence for choice in self.choices]
         left = [place for place, each in enumerate(sentences) if each not in self.state.picks]
         last = self.state.last.get("pick")
-        sentence = None if last is None else (last.content["original"], last.content.get("row"))
-        place = sentences.index(sentence) if sentence in sentences else None
+        place = None
+        if last is not None:
+            content = last.content
+            sentence = content["original"], content.get("row"), frozenset(content["shown"])
+            place = sentences.index(sentence) if sentence in sentences else None
         after = [] if place is None else [each for each in left if each > place]
         return {
             "sentences": len(sentences),

@@ -414,7 +414,7 @@ class AdversaryChoice:
     @property
     def sentence(self) -> Sentence:
         """What tells the sentence from others."""
-        return self.original, self.row
+        return self.original, self.row, frozenset(each.text for each in self.adversaries)
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
