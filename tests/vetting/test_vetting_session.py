@@ -151,6 +151,13 @@ def test_examples_are_mistakes_or_all_rows(session: RuleSession) -> None:
     assert not any(each["flip"] for each in everything["examples"][10:])
 
 
+def test_a_typed_rule_is_said_in_words_with_all_its_tags(session: RuleSession) -> None:
+    typed = session.typed("good -> nice / !(ADJ|NOUN) __")
+    assert {"ADJ", "NOUN"} <= {each["sign"] for each in typed["signs"]}
+    typed = session.typed('good -> nice / "a__b" __ "__"')
+    assert typed["words"] == "Replace the first “good” after “a__b” and before “__” with “nice”."
+
+
 def test_a_typed_rule_is_read_in_the_ruleset_and_reported_with_a_caret(
     session: RuleSession,
 ) -> None:
