@@ -23,7 +23,7 @@ from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.routes import application
-from sears_dsl.vetting.web.security import BODY_LIMIT
+from sears_dsl.vetting.web.security import BODY_LIMIT, hosts_of
 from sears_dsl.vetting.web.serving import DEFAULT_PORT, LOOPBACK, listen
 
 ANA = "ana-token"
@@ -72,7 +72,6 @@ class Place(NamedTuple):
 def served(bench: Workbench, folder: Path) -> Iterator[Place]:
     listening, _ = listen()
     port = listening.getsockname()[1]
-    hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
     with ExitStack() as opened:
         opened.enter_context(listening)
         sessions = {
@@ -84,7 +83,9 @@ def served(bench: Workbench, folder: Path) -> Iterator[Place]:
             )
             for name in TOKENS.values()
         }
-        app = application(sessions, tokens=TOKENS, hosts=hosts, write=lambda: "written")
+        app = application(
+            sessions, tokens=TOKENS, hosts=hosts_of(LOOPBACK, port), write=lambda: "written"
+        )
         opened.enter_context(serving.serve_in_background(app, listening))
         yield Place(port, folder, sessions)
 
@@ -170,6 +171,12 @@ def test_the_own_origin_is_let_in(undecided: Place) -> None:
         host = f"{name}:{undecided.port}"
         reply = undecided.get("api/overview", Origin=f"http://{host}", Host=host)
         assert reply.status == 200
+
+
+def test_the_usual_port_may_be_left_out_and_no_other() -> None:
+    """Browsers and curl do not send it."""
+    assert {LOOPBACK, "localhost", f"{LOOPBACK}:80"} <= hosts_of(LOOPBACK, 80)
+    assert hosts_of(LOOPBACK, 8765) == {f"{LOOPBACK}:8765", "localhost:8765"}
 
 
 @pytest.mark.parametrize(
