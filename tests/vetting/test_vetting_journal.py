@@ -290,9 +290,9 @@ def test_undo_is_as_if_it_had_never_been(
     undone = data.draw(st.integers(1, len(entries)))
     after = replay([*entries, JournalEntry(len(entries) + 1, "", "undo", {"undone": undone})])
     without = replay([each for each in entries if each.number != undone])
-    assert (after.rules, after.pairs, after.written, after.picks, after.last) == (
+    assert (after.rules, after.marks, after.written, after.picks, after.last) == (
         without.rules,
-        without.pairs,
+        without.marks,
         without.written,
         without.picks,
         without.last,

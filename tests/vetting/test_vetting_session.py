@@ -126,7 +126,7 @@ def test_the_journal_alone_brings_everything_back(
     decide(session, "edit", rule=rule["good -> fine"], new="good book -> fine book")
     decide(session, "save", text="a -> the")
     decide(session, "pair", rule=rule["movie -> film"], row=1, same=True)
-    assert session.state.pairs == {("a good movie no 0 .", "a good film no 0 ."): True}
+    assert session.state.marks == {("a good movie no 0 .", "a good film no 0 .", "", ()): True}
     before = session.overview()
     session.journal.close()
     with Journal(session.journal.path, ruleset=ruleset, reviewer="ana") as journal:

@@ -254,9 +254,7 @@ class RuleSession(ReviewSession):
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.table, place)
         verdict = self.state.rules.get(name)
-        marks = self._marks(place)
-        applications = bench.table.applications
-        pairs = applications.pairs(applications.of_rule(place))
+        rewrites = bench.by_row(bench.table, place).values()
         return {
             "id": name,
             "text": bench.table.texts[place],
@@ -268,8 +266,10 @@ class RuleSession(ReviewSession):
             "reasons": dict(reasons_of(rule)),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
-            "differing": sum(marks.get(pair) is False for pair in pairs),
-            "narrowed": [asdict(each) for each in proposals(bench, self.trials, place, marks)],
+            "differing": sum(self.state.mark(each) is False for each in rewrites),
+            "narrowed": [
+                asdict(each) for each in proposals(bench, self.trials, place, self.state.mark)
+            ],
         }
 
     def _meaning(self, rule: Rule) -> View:
@@ -277,22 +277,18 @@ class RuleSession(ReviewSession):
         listed = [{"sign": sign, "meaning": meaning} for sign, meaning in signs]
         return {"words": in_words(rule), "signs": listed}
 
-    def _marks(self, rule: int) -> Mapping[decisions.Pair, bool]:
-        """The marks of all pairs that are judged by the same question as this rule's."""
-        keeps_label = self.bench.ruleset.rules[rule].keeps_label
-        return self.state.pairs if keeps_label else self.state.labelled
-
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """The rows that a rule changes, or only its mistakes, from `first` on."""
         place = self._place(name)
         total, examples = self.bench.examples(
             self.bench.table, place, mistakes=mistakes, first=first, most=most
         )
-        marks = self._marks(place)
-        return {"total": total, "examples": [self._example(each, marks) for each in examples]}
+        rule = self.bench.table.rules[place]
+        return {"total": total, "examples": [self._example(each, rule) for each in examples]}
 
-    def _example(self, example: workbench.ExampleRow, marks: Mapping[decisions.Pair, bool]) -> View:
-        same = marks.get((example.original, example.rewritten))
+    def _example(self, example: workbench.ExampleRow, rule: Rule) -> View:
+        pair = example.original, example.rewritten
+        same = self.state.mark(self.bench.to_mark(rule, example.row - 1, pair))
         return asdict(example) | {"pieces": list(example.pieces), "same": same}
 
     def _place(self, name: str) -> int:
@@ -319,7 +315,7 @@ class RuleSession(ReviewSession):
             **self._meaning(typed.rule),
             "findings": findings,
             "changed": total,
-            "examples": [self._example(each, self.state.pairs) for each in examples],
+            "examples": [self._example(each, table.rules[0]) for each in examples],
         }
 
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
@@ -340,8 +336,8 @@ class RuleSession(ReviewSession):
             "of": len(table.answers),
             "summary": asdict(bench.summary(table, 0)),
             "with_this": len(saved | table.rows_flipped(0)),
-            "examples": [self._example(each, self.state.pairs) for each in examples],
-            "rows": [self._example(each, self.state.pairs) for each in rows],
+            "examples": [self._example(each, table.rules[0]) for each in examples],
+            "rows": [self._example(each, table.rules[0]) for each in rows],
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
@@ -420,17 +416,16 @@ class RuleSession(ReviewSession):
         row = {} if choice.row is None else {"row": choice.row}
         return {"original": choice.original, **row, "shown": texts, "choice": picked}
 
-    def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
+    def _pair(self, content: Mapping[str, Any]) -> dict[str, Any]:
         name, row = text_of(content, "rule"), content.get("row")
-        place = self._place(name)
-        applications = self.bench.table.applications
-        rewrites = applications.of_rule(place)
-        of_row = rewrites[applications.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
-        if not len(of_row):
+        rewrites = self.bench.by_row(self.bench.table, self._place(name))
+        rewrite = rewrites.get(row - 1) if isinstance(row, int) else None
+        if rewrite is None:
             raise meaningless("row", row)
-        [(original, rewritten)] = applications.pairs(of_row)
-        rule = self.bench.ruleset.rules[place]
-        return {"rule": name, "original": original, "rewritten": rewritten, **_expected(rule)}
+        entry = {"rule": name, "original": rewrite.original, "rewritten": rewrite.rewritten}
+        return entry | (
+            {"expect": rewrite.expect, "labels": list(rewrite.labels)} if rewrite.expect else {}
+        )
 
     def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         name = text_of(content, "rule")

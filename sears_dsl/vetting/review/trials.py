@@ -12,7 +12,7 @@ for each text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -30,7 +30,7 @@ from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.decisions import Pair
+from sears_dsl.vetting.decisions import MarkedRewrite
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 _LONGEST = 2_000
@@ -175,7 +175,7 @@ class Proposal:
 
 
 def proposals(
-    bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
+    bench: Workbench, trials: Trials, rule: int, mark: Callable[[MarkedRewrite], bool | None]
 ) -> Iterator[Proposal]:
     """Propose rules narrower than `rule` that fit the marks on its pairs, made under any rule.
 
@@ -185,40 +185,39 @@ def proposals(
     """
     applications = bench.table.applications
     rewrites = applications.of_rule(rule)
-    pairs = applications.pairs(rewrites)
-    marked = {pair: marks[pair] for pair in pairs if pair in marks}
-    if all(marked.values()):
-        return
-    of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.table.rules[rule]
+    of_row = bench.by_row(bench.table, rule)
+    marks = {each: mark(each) for each in of_row.values()}
+    if False not in marks.values():
+        return
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
     sites = narrowing.sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = narrowing.Sites(*(column[acts] for column in sites))
     meant = {None: narrowing.NOT_JUDGED, True: narrowing.ACCEPTED, False: narrowing.REFUSED}
-    verdicts = np.array([meant[marks.get(of_row[row])] for row in sites.rows.tolist()], np.int64)
+    verdicts = np.array([meant[marks[of_row[row]]] for row in sites.rows.tolist()], np.int64)
     narrower = narrowing.narrow(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     # By row, since rows of one text may have different labels.
     flips = dict(zip(_cells(applications, rewrites), bench.table.flips[rewrites], strict=True))
-    same = sum(marked.values())
+    same, differs = (list(marks.values()).count(each) for each in (True, False))
     for each in narrower:
         text = print_rule(each.rule)
         if len(text) > _LONGEST:
             # Conditions quote words of rows, and nobody could take such a rule as an edit.
             continue
-        acting = trials.applied(text, written.effect).applications
-        own = _cells(acting, acting.of_rule(0))
-        own_pairs = set(acting.pairs(acting.of_rule(0)))
+        table = trials.applied(text, written.effect)
+        own = _cells(table.applications, table.applications.of_rule(0))
+        own_marks = [marks.get(rewrite) for rewrite in set(bench.by_row(table, 0).values())]
         yield Proposal(
             text=text,
-            same=sum(marked.get(pair) is True for pair in own_pairs),
+            same=own_marks.count(True),
             of_same=same,
-            differs=sum(marked.get(pair) is False for pair in own_pairs),
-            of_differs=len(marked) - same,
+            differs=own_marks.count(False),
+            of_differs=differs,
             changed=len(own),
-            of_changed=len(pairs),
+            of_changed=len(rewrites),
             mistakes=sum(bool(flips.get(cell)) for cell in own),
             of_mistakes=int(bench.table.flips[rewrites].sum()),
             not_asked=sum(cell not in flips for cell in own),
