@@ -23,6 +23,7 @@ import numpy as np
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.language.rule import Rule
 from sears_dsl.models.objects import foreign_code, object_name, python_values
 
 
@@ -30,7 +31,8 @@ from sears_dsl.models.objects import foreign_code, object_name, python_values
 class TaskInstance:
     """A rewrite, or a labelled sentence of a template, which may be an instance of the task.
 
-    Its row is column → text after the rewrite; the rule is the id of a rule or template.
+    Its row is column → text after the rewrite; the rule is the id of a rule or template. `expect`
+    is what the rule expects of the label, or "" if the label should stay.
     """
 
     row: Mapping[str, str]
@@ -38,6 +40,7 @@ class TaskInstance:
     text: str
     rule: str
     label: str | None = None
+    expect: str = ""
 
 
 class Oracle(Protocol):
@@ -119,18 +122,27 @@ def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], S
 
 
 def accepted_rewrites(
-    rewrites: Rewrites, data: LabelledRows, oracle: Oracle, *, needed: bool = True
+    rewrites: Rewrites,
+    rules: Sequence[Rule],
+    data: LabelledRows,
+    oracle: Oracle,
+    *,
+    needed: bool = True,
 ) -> tuple[Rewrites, Counter[int]]:
     """The rewrites that an oracle keeps, and how many it rejects of each rule, by its position.
 
-    Where some are `needed`, it is an error if it keeps none.
+    `rules` are those that write them. Where some are `needed`, it is an error if it keeps none.
     """
     if not len(rewrites):
         return rewrites, Counter()
     ids, texts = rewrites.rule_ids, rewrites.texts
     rows = data.rewritten(rewrites.rows.tolist(), texts)
     columns = zip(rows, rewrites.originals, texts, rewrites.rules.tolist(), strict=True)
-    candidates = [TaskInstance(row, old, new, ids[rule]) for row, old, new, rule in columns]
+    expected = ["" if rule.keeps_label else str(rule.expectation) for rule in rules]
+    candidates = [
+        TaskInstance(row, old, new, ids[rule], expect=expected[rule])
+        for row, old, new, rule in columns
+    ]
     keep = np.array(oracle.keeps(candidates), np.bool_)
     if needed and not keep.any():
         raise DataError(

@@ -194,7 +194,7 @@ def rule_effects(
     rejected = Counter[int]()
     if oracle is not None:
         on_stage("asking the oracle", 0, len(rewrites))
-        rewrites, rejected = accepted_rewrites(rewrites, data, oracle)
+        rewrites, rejected = accepted_rewrites(rewrites, matcher.rules, data, oracle)
     answers = _answers(model, data.rows, "asking about rows", on_stage)
     labels = right_labels(data, [answer.label for answer in answers])
     pairs = zip(answers, labels, strict=True)

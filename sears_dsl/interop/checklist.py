@@ -85,7 +85,7 @@ def rule_cases(
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")
-        rewrites, _ = accepted_rewrites(rewrites, rows, oracle)
+        rewrites, _ = accepted_rewrites(rewrites, matcher.rules, rows, oracle)
     applications = applications_in(rewrites, texts)
     tests = []
     for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):

@@ -312,6 +312,12 @@ class Rule:
         """Whether the rewritten row should keep its label."""
         return self.expectation.kind == "same"
 
+    @property
+    def effect(self) -> Metadata:
+        """The metadata that says what the rule does; `NO_METADATA` if its text says it all."""
+        expect = None if self.keeps_label else self.metadata.expect
+        return Metadata(expect=expect, rate=self.metadata.rate, seed=self.metadata.seed)
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:

@@ -140,7 +140,7 @@ def expand(
     rejected = Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
-        rewrites, rejected = accepted_rewrites(rewrites, rows, oracle)
+        rewrites, rejected = accepted_rewrites(rewrites, matcher.rules, rows, oracle)
     moved = _moved(rewrites, guards)
     pairs = applications_in(rewrites, texts)
     written: list[list[int]] = [[] for _ in pairs.texts]

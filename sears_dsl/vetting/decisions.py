@@ -6,7 +6,8 @@ undone has no effect, as if it had never been made.
 Kinds of entries, by task:
 
     judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not,
-            or, if the entry has ``expect``, whether the label is what the rule says)
+            or, if the entry has ``expect``, whether the label is what the rule says; ``labels``
+            are then those of the row, which older journals do not say)
     write   save, remove (a rule that the reviewer wrote)
     pick    pick (the closest adversary of a sentence, or none)
     read    template (accept, reject or skip it), sentence (one that it writes: rejected or not)
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sears_dsl.errors import DataError
 from sears_dsl.vetting.journal import JournalEntry
@@ -26,8 +27,8 @@ from sears_dsl.vetting.journal import JournalEntry
 ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
-Sentence: TypeAlias = tuple[str, int | None]
-"""A text to pick adversaries of, and its row if several rows have this text."""
+Sentence: TypeAlias = tuple[str, int | None, frozenset[str]]
+"""A text, its row if several rows have this text, and the adversaries to pick from."""
 
 _TASKS: Mapping[ReviewTask, tuple[str, ...]] = {
     "judge": ("accept", "reject", "edit", "skip", "pair"),
@@ -59,6 +60,19 @@ TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
 
 # How many characters of a refused value an error shows.
 _SHOWN = 40
+
+
+class MarkedRewrite(NamedTuple):
+    """A rewrite that is marked as good or not.
+
+    `expect` is what the rule expects of the label, and `labels` are those of the row. Both are
+    empty if the label should stay; the mark then says whether the pair means the same.
+    """
+
+    original: str
+    rewritten: str
+    expect: str = ""
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +133,24 @@ class RejectedSentence:
 class ReviewState:
     """All decisions that hold now, in the order of decision; of several on one rule, the last.
 
-    `pairs` says whether an (original, rewritten) pair means the same. `labelled` is about pairs of
-    rules that may change the label: whether the rewrite has the label that its rule expects, which
-    says nothing about the meaning. `revision` is the number of entries behind this state. `last`
-    has, for each task, the entry that undo takes back.
+    `marks` says whether a rewrite means the same. For one of a rule that may change the label it
+    says whether it has the label that the rule expects, which says nothing about the meaning.
+    `revision` is the number of entries behind this state. `last` has, for each task, the entry that
+    undo takes back.
     """
 
     rules: Mapping[str, RuleVerdict]
-    pairs: Mapping[Pair, bool]
-    labelled: Mapping[Pair, bool]
+    marks: Mapping[MarkedRewrite, bool]
     written: tuple[WrittenRule, ...]
     picks: Mapping[Sentence, Pick]
     templates: Mapping[str, RuleVerdict]
     rejected: tuple[RejectedSentence, ...]
     revision: int
     last: Mapping[ReviewTask, JournalEntry]
+
+    def mark(self, rewrite: MarkedRewrite) -> bool | None:
+        """The mark of a rewrite; one of an older journal holds for all labels."""
+        return self.marks.get(rewrite, self.marks.get(rewrite._replace(labels=())))
 
     def with_verdict(self, *verdicts: ReviewVerdict) -> list[RuleVerdict]:
         """The verdicts of these kinds, in the order of decision."""
@@ -144,8 +161,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
-    pairs: dict[Pair, bool] = {}
-    labelled: dict[Pair, bool] = {}
+    marks: dict[MarkedRewrite, bool] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[Sentence, Pick] = {}
     templates: dict[str, RuleVerdict] = {}
@@ -161,7 +177,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             continue
         last[task] = entry
         if entry.kind == "pair":
-            _mark(labelled if _optional(entry, "expect") else pairs, entry)
+            _mark(marks, entry)
         elif entry.kind == "save":
             text = _need(entry, "text", str)
             examples = _pairs(entry, "examples")
@@ -171,11 +187,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
         elif entry.kind == "pick":
             original = _need(entry, "original", str)
             choice = _need(entry, "choice", str, type(None))
-            shown = tuple(_need(entry, "shown", list))
-            if not all(isinstance(text, str) for text in shown):
-                raise _meaningless(entry, "shown is not a list of texts")
+            shown = _texts(entry, "shown")
             row = _need(entry, "row", int) if "row" in entry.content else None
-            picks[original, row] = Pick(original, shown, choice, row)
+            picks[original, row, frozenset(shown)] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
             sentence = RejectedSentence(*fields)
@@ -188,8 +202,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             judged.pop(verdict.rule, None)
             judged[verdict.rule] = verdict
     return ReviewState(
-        rules, pairs, labelled, tuple(written.values()), picks, templates, tuple(rejected),
-        len(entries), last,
+        rules, marks, tuple(written.values()), picks, templates, tuple(rejected), len(entries),
+        last,
     )  # fmt: skip
 
 
@@ -216,8 +230,9 @@ def judged_rewrites(
 def _judgements(
     state: ReviewState, against: Collection[str]
 ) -> Iterator[tuple[Pair, bool, JudgementSource]]:
-    for pair, same in state.pairs.items():
-        yield pair, same, "pair"
+    for mark, same in state.marks.items():
+        if not mark.expect:
+            yield (mark.original, mark.rewritten), same, "pair"
     for pick in state.picks.values():
         closest = pick.shown if pick.choice is None else (pick.choice,)
         for shown in closest:
@@ -247,14 +262,24 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     return number
 
 
-def _mark(marks: dict[Pair, bool], entry: JournalEntry) -> None:
-    """Replace an earlier mark of the entry's pair by the entry's own, or by none."""
+def _mark(marks: dict[MarkedRewrite, bool], entry: JournalEntry) -> None:
+    """Replace an earlier mark of the entry's rewrite by the entry's own, or by none."""
     same = _need(entry, "same", bool, type(None))
     pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
     _optional(entry, "rule")
-    marks.pop(pair, None)
+    labels = _texts(entry, "labels") if "labels" in entry.content else ()
+    rewrite = MarkedRewrite(*pair, _optional(entry, "expect"), labels)
+    for replaced in (rewrite, rewrite._replace(labels=())):
+        marks.pop(replaced, None)
     if same is not None:
-        marks[pair] = same
+        marks[rewrite] = same
+
+
+def _texts(entry: JournalEntry, name: str) -> tuple[str, ...]:
+    texts = _need(entry, name, list)
+    if not all(isinstance(text, str) for text in texts):
+        raise _meaningless(entry, f"{name} is not a list of texts")
+    return tuple(texts)
 
 
 def _verdict(entry: JournalEntry) -> RuleVerdict:

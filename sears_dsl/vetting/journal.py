@@ -142,6 +142,16 @@ class Journal(Closing):
             os.close(self._descriptor)
             raise
 
+    @property
+    def untouched(self) -> bool:
+        """Whether the file at `path` is ours, and as we left it."""
+        try:
+            on_disk = os.stat(self.path)
+        except OSError:
+            return False
+        ours = os.fstat(self._descriptor)
+        return (on_disk.st_ino, on_disk.st_size) == (ours.st_ino, self._size)
+
     def append(self, kind: str, content: Mapping[str, Any]) -> JournalEntry:
         """Add an entry; it is on the disk when this returns."""
         about = {
@@ -151,7 +161,12 @@ class Journal(Closing):
             "kind": kind,
         }
         entry = JournalEntry(len(self.entries) + 1, about["time"], kind, dict(content))
-        self._check_untouched()
+        if not self.untouched:
+            raise DataError(
+                f"the journal {self.path} was changed or moved by another program",
+                help="nothing more is written to it; start `sears vet` again to continue from what "
+                "the file holds now",
+            )
         self._write({"n": entry.number, **about, **content})
         self.entries.append(entry)
         return entry
@@ -176,19 +191,6 @@ class Journal(Closing):
             os.fsync(self._descriptor)
         self._size = whole
         return content[whole:].decode("utf-8", "replace")
-
-    def _check_untouched(self) -> None:
-        try:
-            on_disk = os.stat(self.path)
-        except OSError:
-            on_disk = None
-        ours = os.fstat(self._descriptor)
-        if on_disk is None or (on_disk.st_ino, on_disk.st_size) != (ours.st_ino, self._size):
-            raise DataError(
-                f"the journal {self.path} was changed or moved by another program",
-                help="nothing more is written to it; start `sears vet` again to continue from what "
-                "the file holds now",
-            )
 
     def _write(self, line: Mapping[str, Any]) -> None:
         content = (json.dumps(line, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")

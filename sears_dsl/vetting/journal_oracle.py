@@ -2,8 +2,8 @@
 
 In: journals of ``sears vet``, and the rules and templates that are audited. Out: `JournalOracle`,
 `Reading`s. The oracle rejects a pair that was marked as differing, whichever rule writes it. If the
-mark was about the label, that means any rule that may change the label. It rejects a sentence that
-was rejected, whichever template writes it with that label, and everything that a rejected rule or
+mark was about the label, that means any rule that expects the same. It rejects a sentence that was
+rejected, whichever template writes it with that label, and everything that a rejected rule or
 template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
 journal is about this version of them, since an id may mean another rule by now.
 
@@ -17,6 +17,7 @@ the label, because the question was whether the label is right, not whether the 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
 from sears_dsl.runtime.files import is_there
-from sears_dsl.vetting.decisions import Pair, judged_both_ways, judged_rewrites, replay
+from sears_dsl.vetting.decisions import judged_both_ways, judged_rewrites, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
 
 
@@ -36,24 +37,21 @@ from sears_dsl.vetting.journal import read_journal, ruleset_digest
 class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
-    A rule that was replaced by an edit is rejected too. Pairs of `changing` rules, which may change
-    the label, are looked up in `mislabelled`, and pairs of other rules in `differing`.
+    A rule that was replaced by an edit is rejected too. `differing` has pairs with what their rule
+    expects of the label, "" if it should stay.
     """
 
     identity: str
-    differing: Set[Pair]
+    differing: Set[tuple[str, str, str]]
     rejected: Set[str]
     sentences: Set[tuple[str, str]]
     templates: Set[str]
-    mislabelled: Set[Pair]
-    changing: Set[str]
 
     def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
         """Whether each rewrite or sentence is kept."""
         return [
             each.rule not in self.rejected
-            and (each.original, each.text)
-            not in (self.mislabelled if each.rule in self.changing else self.differing)
+            and (each.original, each.text, each.expect) not in self.differing
             if each.label is None
             else each.rule not in self.templates and (each.text, each.label) not in self.sentences
             for each in candidates
@@ -89,14 +87,11 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
     ]
     names = distinct_ids(rulesets)
     rejected = {name for each, name in zip(judged_ids, names, strict=True) if each in turned_down}
-    rules = [rule for ruleset in rulesets for rule in ruleset.rules]
-    differing = {pair for pair, same in state.pairs.items() if not same}
+    digest = hashlib.sha256(ascii((header, entries)).encode()).hexdigest()[:12]
     return JournalOracle(
-        f"journal of {header.reviewer}, {len(entries):,} entries",
-        differing,
+        f"journal of {header.reviewer}, {len(entries):,} entries, digest {digest}",
+        {rewrite[:3] for rewrite, good in state.marks.items() if not good},
         rejected,
-        mislabelled={pair for pair, right in state.labelled.items() if not right},
-        changing={name for rule, name in zip(rules, names, strict=True) if not rule.keeps_label},
         sentences={(each.text, each.label) for each in state.rejected},
         templates={
             name

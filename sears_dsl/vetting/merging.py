@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule, template_ids
+from sears_dsl.language.rule import NO_METADATA
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.decisions import ReviewState, RuleVerdict, replay
@@ -156,11 +157,16 @@ Decided: TypeAlias = Literal["kept", "edited", "rejected", "disputed", "unjudged
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A journal as read: its first line, what holds now, and the time of the last decision."""
+    """A journal as read: its first line, what holds now, and the time of the last decision.
+
+    `rules` has her verdicts on rules of the ruleset. Who writes one of them anew, or edits another
+    one into it, and did not judge it accepts it.
+    """
 
     header: Header
     state: ReviewState
     ended: str
+    rules: Mapping[str, RuleVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +214,9 @@ def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
                 help="name each journal once; each reviewer counts once",
             )
         ended = entries[-1].time if entries else header.began
-        reviews[header.reviewer] = Review(header, replay(entries), ended)
+        state = replay(entries)
+        rules = _rule_verdicts(state, ruleset)
+        reviews[header.reviewer] = Review(header, state, ended, rules)
     return [reviews[name] for name in sorted(reviews)]
 
 
@@ -222,28 +230,46 @@ def outcomes(
     """The outcome for each rule, or for each template, in the order of the ruleset.
 
     One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
-    Skipping is not judging. Who writes a rule of the ruleset anew and did not judge it accepts it.
+    Skipping is not judging. What is edited into a rule that is left out is left out with it.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
     judgements = {
-        review.header.reviewer: _rule_verdicts(review.state, ruleset)
-        if of == "rules"
-        else review.state.templates
+        review.header.reviewer: review.rules if of == "rules" else review.state.templates
         for review in reviews
     }
-    return [_outcome(name, judgements, policy) for name in names]
+    decided = [_outcome(name, judgements, policy) for name in names]
+    if of == "templates":
+        return decided
+    texts = [(print_rule(rule), rule.effect) for rule in ruleset.rules]
+    pairs = list(zip(decided, texts, strict=True))
+    out = {text for each, text in pairs if each.decided in ("rejected", "disputed")}
+    return [
+        replace(each, decided="rejected", new="") if (each.new, effect) in out else each
+        for each, (_, effect) in pairs
+    ]
 
 
 def _rule_verdicts(state: ReviewState, ruleset: Ruleset) -> dict[str, RuleVerdict]:
-    """A reviewer's verdicts, and her written rules as verdicts on the rules that they equal."""
-    written = {each.text: each for each in state.written}
-    verdicts = {
-        name: RuleVerdict(name, "accept", each.number, each.time, shown=each.examples)
-        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
-        if rule.keeps_label and (each := written.get(print_rule(rule))) is not None
-    }
+    """See `Review.rules`."""
+    rules = dict(zip(ruleset.rule_ids, ruleset.rules, strict=True))
     judged = {name: each for name, each in state.rules.items() if each.verdict != "skip"}
-    return verdicts | judged
+    wanted = {
+        (each.new, rules[name].effect): replace(each, verdict="accept", new="")
+        for name, each in judged.items()
+        if each.verdict == "edit" and name in rules
+    }
+    wanted |= {
+        (each.text, NO_METADATA): RuleVerdict(
+            "", "accept", each.number, each.time, shown=each.examples
+        )
+        for each in state.written
+    }
+    accepted = {
+        name: replace(verdict, rule=name)
+        for name, rule in rules.items()
+        if (verdict := wanted.get((print_rule(rule), rule.effect))) is not None
+    }
+    return accepted | judged
 
 
 def vetting_outcomes(
@@ -252,10 +278,13 @@ def vetting_outcomes(
     """The outcomes of the rules, and of the templates.
 
     A file may hold both, but they are judged on separate pages. If only one kind was judged, the
-    other kind stays as it is.
+    other kind stays as it is, even if some of it was skipped.
     """
-    of_templates = any(each.state.templates or each.state.rejected for each in reviews)
-    of_rules = any(each.state.rules or each.state.written for each in reviews)
+    states = [review.state for review in reviews]
+    of_templates = any(_kept_or_not(each.templates) or each.rejected for each in states)
+    of_rules = any(review.rules or review.state.written for review in reviews)
+    if not of_rules and not of_templates:
+        of_templates = any(each.templates for each in states)
     return VettingOutcomes(
         policy=policy,
         rules=outcomes(ruleset, reviews, policy=policy) if of_rules or not of_templates else None,
@@ -300,7 +329,7 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
     On rules or templates: whether to keep (as they are, or edited) or reject them. On picks: which
     adversary of a sentence is closest, or none.
     """
-    by_reviewer = {review.header.reviewer: _RATINGS[on](review.state) for review in reviews}
+    by_reviewer = {review.header.reviewer: _RATINGS[on](review) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}
     together = _kappa(by_reviewer, tuple(by_reviewer), on) if len(by_reviewer) > 2 else None
     return Agreement(tuple(by_reviewer), pairs, together)
@@ -327,17 +356,17 @@ def _kept_or_not(verdicts: Mapping[str, RuleVerdict]) -> dict[_Item, str]:
     }
 
 
-def _of_picks(state: ReviewState) -> dict[_Item, str]:
+def _of_picks(review: Review) -> dict[_Item, str]:
     """Picks by question; only reviewers who saw the same adversaries answered the same one."""
     return {
         (f"{each.row or ''} {each.original}", *sorted(set(each.shown))): each.choice or ""
-        for each in state.picks.values()
+        for each in review.state.picks.values()
         if each.shown
     }
 
 
-_RATINGS: Mapping[Agreed, Callable[[ReviewState], dict[_Item, str]]] = {
-    "rules": lambda state: _kept_or_not(state.rules),
-    "templates": lambda state: _kept_or_not(state.templates),
+_RATINGS: Mapping[Agreed, Callable[[Review], dict[_Item, str]]] = {
+    "rules": lambda review: _kept_or_not(review.rules),
+    "templates": lambda review: _kept_or_not(review.state.templates),
     "picks": _of_picks,
 }

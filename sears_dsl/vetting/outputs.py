@@ -25,8 +25,8 @@ from sears_dsl.errors import DataError, UsageError, counted, readable
 from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import (
+    NO_METADATA,
     Entry,
-    Expectation,
     HeaderLine,
     Metadata,
     MetadataEntry,
@@ -277,10 +277,10 @@ def vetted_text(
     once = _each_once(entries, edits)
     equal = len(entries) - len(once)
     # What reviewers decided about a rule of the file holds for one who wrote it, too.
-    known = {print_rule(each) for each in ruleset.rules if each.keeps_label}
+    known = {print_rule(each) for each in ruleset.rules if each.effect == NO_METADATA}
     rules = [entry.node for entry in once if isinstance(entry.node, Rule)]
-    known |= {print_rule(each) for each in rules if each.keeps_label}
-    # Of one text with a rule that may change the label: only an id tells them apart.
+    known |= {print_rule(each) for each in rules if each.effect == NO_METADATA}
+    # Of one text with a rule of another effect: only an id tells them apart.
     others = {print_rule(each) for each in rules} - known
     taken = {rule.name for rule in ruleset.rules}
     taken |= {template.name for template in ruleset.templates}
@@ -300,17 +300,17 @@ def _each_once(entries: Sequence[Entry], edits: Mapping[int, str]) -> list[Entry
     """The entries without edited rules that equal another one, which gets their remarks.
 
     `edits` has the places of edited rules with the ids of what they replace. One that equals
-    another rule but for what it expects of the label needs an id, and gets this one.
+    another rule but for its effect needs an id, and gets this one.
     """
     once = dict(enumerate(entries))
-    first: dict[tuple[str, Expectation], int] = {}
+    first: dict[tuple[str, Metadata], int] = {}
     # A rule that was kept stays where it is, whatever was edited above it.
     for place in sorted(once, key=lambda place: place in edits):
         entry = once[place]
         if not isinstance(entry.node, Rule):
             continue
-        text, expectation = print_rule(entry.node), entry.node.expectation
-        home = first.setdefault((text, expectation), place)
+        text, effect = print_rule(entry.node), entry.node.effect
+        home = first.setdefault((text, effect), place)
         if place not in edits:
             continue
         if home != place:

@@ -36,6 +36,7 @@ from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import ReviewSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
 from sears_dsl.vetting.web.routes import application
+from sears_dsl.vetting.web.security import hosts_of
 
 if TYPE_CHECKING:
     from sears_dsl.answers import Comparison
@@ -239,8 +240,9 @@ def open_journals(
 
 
 def _remove_undecided(journal: Journal) -> None:
-    if journal.new and not journal.entries:
-        journal.path.unlink(missing_ok=True)
+    # Not what somebody has put in its place meanwhile.
+    if journal.new and not journal.entries and journal.untouched:
+        journal.path.unlink()
 
 
 def pages_of(
@@ -257,6 +259,6 @@ def pages_of(
 
     tokens = {secrets.token_urlsafe(24): name for name in sessions}
     host, port = listening.getsockname()
-    hosts = frozenset({f"{host}:{port}", f"localhost:{port}"})
     addresses = {name: f"http://{host}:{port}/{token}/" for token, name in tokens.items()}
+    hosts = hosts_of(host, port)
     return application(dict(sessions), tokens=tokens, hosts=hosts, write=write), addresses

@@ -16,7 +16,7 @@ from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
-from sears_dsl.vetting.decisions import replay
+from sears_dsl.vetting.decisions import MarkedRewrite, replay
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.journal_oracle import read_oracle, read_readings
 from sears_dsl.vetting.merging import read_reviews
@@ -151,11 +151,13 @@ def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: RuleSession)
     ] == [("it is fine 0", 1)]
     assert [reading.rewrite for reading in read_readings([path])] == ["it is fine 0"]
     # Replaying the journal gives what the page shows.
-    assert replay(read_journal(path)[1]).labelled == {
-        GOOD: True, ("it is bad 0", "it is not bad 0"): False
-    }  # fmt: skip
+    assert replay(read_journal(path)[1]).marks == {
+        (*GOOD, "flip", ("good",)): True,
+        ("it is bad 0", "it is not bad 0", "flip", ("bad",)): False,
+        ("it is good 0", "it is fine 0", "", ()): True,
+    }
     decide(session, "pair", **rows, same=None)
-    assert GOOD not in session.state.labelled
+    assert session.state.mark(MarkedRewrite(*GOOD, "flip", ("good",))) is None
 
 
 def test_what_does_not_fit_narrows_the_rule_and_is_seen_on_its_own_examples(
@@ -188,5 +190,55 @@ def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Rule
 def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: RuleSession) -> None:
     decide(session, "pair", rule="deny", row=1, same=False)
     oracle = read_oracle(session.journal.path, [session.bench.ruleset])
-    denied, same = (TaskInstance({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
-    assert oracle.keeps([denied, same]) == [False, True]
+    instances = [
+        TaskInstance({"text": GOOD[1]}, *GOOD, rule, expect=expect)
+        for rule, expect in (
+            ("deny", "flip"),
+            ("typed", "flip"),
+            ("typed", "label x"),
+            ("keep", ""),
+        )
+    ]
+    assert oracle.keeps(instances) == [False, False, True, True]
+
+
+def test_what_an_oracle_rejects_of_a_rule_no_edit_of_it_brings_back(
+    session: RuleSession, tmp_path: Path
+) -> None:
+    decide(session, "pair", rule="deny", row=1, same=False)
+    bench = session.bench
+    choosy = Workbench(
+        bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens, tagger=bench.tagger,
+        oracle=read_oracle(session.journal.path, [bench.ruleset]),
+    )  # fmt: skip
+    with Journal(tmp_path / "ben.jsonl", ruleset=bench.ruleset, reviewer="ben") as journal:
+        later = RuleSession(choosy, journal)
+        new = "is -> is not / __ (good|bad)"
+        assert session.typed(new, instead_of="deny")["changed"] == 10
+        assert later.typed(new, instead_of="deny")["changed"] == 9
+
+
+def test_a_mark_of_a_label_holds_for_what_is_expected_and_for_the_labels_of_the_row(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    rules = "rule fl: good -> bad\n  expect: flip\nrule neu: good -> bad\n  expect: label neutral\n"
+    text = "a good movie ."
+    bench = workbench_of(parse(rules, path="l.sear"), [(text, "positive"), (text, "negative")])
+    with Journal(tmp_path / "l.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+
+        def marks(rule: str) -> list[bool | None]:
+            seen = session.examples(rule, mistakes=False, first=0, most=9)["examples"]
+            return [each["same"] for each in sorted(seen, key=lambda each: each["row"])]
+
+        decide(session, "pair", rule="fl", row=1, same=True)
+        decide(session, "pair", rule="neu", row=2, same=False)
+        assert (marks("fl"), marks("neu")) == ([True, None], [None, False])
+        assert [session.rule(name)["differing"] for name in ("fl", "neu")] == [0, 1]
+        # A journal of an earlier version does not say of which labels.
+        journal.append("pair", {"original": text, "rewritten": "a bad movie .", "expect": "flip",
+                                "same": False})  # fmt: skip
+        session = RuleSession(bench, journal)
+        assert marks("fl") == [True, False]
+        decide(session, "pair", rule="fl", row=2, same=None)
+        assert marks("fl") == [True, None]

@@ -25,6 +25,7 @@ from sears_dsl.vetting.merging import agreement, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
+from sears_dsl.vetting.running import open_journals, place_of
 
 
 def test_what_was_appended_is_read_back(tmp_path: Path, ruleset: Ruleset) -> None:
@@ -187,6 +188,22 @@ def test_a_journal_that_git_replaced_meanwhile_is_left_alone(
     assert path.read_bytes() == content
 
 
+def test_a_sitting_without_decisions_removes_its_own_journal_and_no_other(
+    tmp_path: Path, ruleset: Ruleset
+) -> None:
+    place = place_of(ruleset, folder=tmp_path, reviewers=["ana"])
+    path, saved = place.journals["ana"], tmp_path / "backup"
+    with open_journals(place, note=print):
+        pass
+    assert not path.exists()
+    with Journal(saved, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("skip", {"rule": "r-1"})
+    content = saved.read_bytes()
+    with open_journals(place, note=print):
+        saved.replace(path)
+    assert path.read_bytes() == content
+
+
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
@@ -273,9 +290,9 @@ def test_undo_is_as_if_it_had_never_been(
     undone = data.draw(st.integers(1, len(entries)))
     after = replay([*entries, JournalEntry(len(entries) + 1, "", "undo", {"undone": undone})])
     without = replay([each for each in entries if each.number != undone])
-    assert (after.rules, after.pairs, after.written, after.picks, after.last) == (
+    assert (after.rules, after.marks, after.written, after.picks, after.last) == (
         without.rules,
-        without.pairs,
+        without.marks,
         without.written,
         without.picks,
         without.last,

@@ -470,6 +470,24 @@ def test_a_rule_that_nobody_judged_but_one_wrote_is_in_one_file(written_by: Writ
     assert "; 3 left out" in said
 
 
+def test_a_rule_edited_into_one_that_is_left_out_is_in_one_file(written_by: WrittenBy) -> None:
+    """Who edits a rule into another one accepts that one, as if she had written it."""
+    verdicts = {"ana": {MOVIE: "good movie -> good film"}, "ben": {GOOD_MOVIE: "reject meaning"}}
+    text, left_out, _ = written_by(verdicts)
+    assert "film" not in text
+    assert left_out.count("\ngood movie -> good film\n") == left_out.count("\nmovie -> film\n") == 1
+    assert "# accepted by ana, 2026-11-21T00:01:00Z\n" in left_out
+
+
+def test_who_wrote_a_rule_agrees_or_not_with_who_judged_it(
+    ruleset: Ruleset, journal_of: JournalOf
+) -> None:
+    paths = [journal_of("ana", {}, extra=SAVED), journal_of("ben", {BOOK: "reject meaning"})]
+    reviews = read_reviews(paths, ruleset)
+    assert outcomes(ruleset, reviews)[BOOK].decided == "disputed"
+    assert agreement(reviews).pairs["ana", "ben"].observed == 0
+
+
 def test_different_edits_are_the_dispute_where_one_voice_would_do(
     tmp_path: Path, written_by: WrittenBy
 ) -> None:

@@ -45,7 +45,15 @@ def test_differing_pairs_and_rejected_rules_are_out_and_what_was_taken_back_is_i
 ) -> None:
     oracle = open_oracle(str(journal), [RULES])
     assert oracle.keeps(CANDIDATES) == [False, True, True, False]
-    assert oracle.identity == "journal of ana, 5 entries"
+    assert oracle.identity.startswith("journal of ana, 5 entries, digest ")
+
+
+def test_journals_of_as_many_other_decisions_are_other_oracles(journal: Path) -> None:
+    """A run that is resumed must not take over what it did under the other one."""
+    before, again = (read_oracle(journal, [RULES]).identity for _ in range(2))
+    assert before == again
+    journal.write_text(journal.read_text("utf-8").replace("film 3", "film 4"), "utf-8")
+    assert read_oracle(journal, [RULES]).identity != before
 
 
 def test_of_another_version_of_the_rules_only_the_pairs_count(journal: Path) -> None:

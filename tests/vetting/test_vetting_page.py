@@ -355,6 +355,25 @@ def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sittin
     sync_api.expect(pressed).to_have_text("differs")
 
 
+def test_more_rows_come_once_and_a_server_that_was_stopped_is_reported(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#queue button:has-text('movie -> film')")
+    sitting.rule("movie -> film")
+    page.locator("input[name=only][value=all]").check(force=True)
+    sync_api.expect(page.locator("#examples li")).to_have_count(20)
+    page.dblclick("#more")
+    page.wait_for_load_state("networkidle")
+    sync_api.expect(page.locator("#examples li")).to_have_count(24)
+    page.route("**/api/examples*", lambda route: route.abort())
+    page.keyboard.press("m")
+    sitting.shows("#alert", "Has it been stopped?")
+    assert all("ERR_FAILED" in each for each in sitting.complaints)
+    sitting.complaints.clear()
+
+
 def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
     sit: Callable[..., Sitting],
 ) -> None:
@@ -794,6 +813,19 @@ def test_an_edit_at_which_the_model_fails_stays_in_its_dialog(
         "413", "502"
     }  # fmt: skip
     sitting.complaints.clear()
+
+
+def test_a_decision_that_is_on_its_way_is_not_cancelled(sit: Callable[..., Sitting]) -> None:
+    page = sit().page
+    page.click("#edit")
+    page.evaluate("document.body.dataset.busy = 'true'")
+    page.click("#edit-dialog [data-close]")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    assert page.locator("#edit-dialog").is_visible()
+    page.evaluate("delete document.body.dataset.busy")
+    page.keyboard.press("Escape")
+    sync_api.expect(page.locator("#edit-dialog")).not_to_be_visible()
 
 
 def test_a_long_list_is_read_to_its_end(look: Callable[..., Sitting], tmp_path: Path) -> None:

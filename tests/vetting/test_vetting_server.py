@@ -17,12 +17,13 @@ from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.routes import application
-from sears_dsl.vetting.web.security import BODY_LIMIT
+from sears_dsl.vetting.web.security import BODY_LIMIT, hosts_of
 from sears_dsl.vetting.web.serving import DEFAULT_PORT, LOOPBACK, listen
 
 ANA = "ana-token"
@@ -71,7 +72,6 @@ class Place(NamedTuple):
 def served(bench: Workbench, folder: Path) -> Iterator[Place]:
     listening, _ = listen()
     port = listening.getsockname()[1]
-    hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
     with ExitStack() as opened:
         opened.enter_context(listening)
         sessions = {
@@ -83,7 +83,9 @@ def served(bench: Workbench, folder: Path) -> Iterator[Place]:
             )
             for name in TOKENS.values()
         }
-        app = application(sessions, tokens=TOKENS, hosts=hosts, write=lambda: "written")
+        app = application(
+            sessions, tokens=TOKENS, hosts=hosts_of(LOOPBACK, port), write=lambda: "written"
+        )
         opened.enter_context(serving.serve_in_background(app, listening))
         yield Place(port, folder, sessions)
 
@@ -169,6 +171,12 @@ def test_the_own_origin_is_let_in(undecided: Place) -> None:
         host = f"{name}:{undecided.port}"
         reply = undecided.get("api/overview", Origin=f"http://{host}", Host=host)
         assert reply.status == 200
+
+
+def test_the_usual_port_may_be_left_out_and_no_other() -> None:
+    """Browsers and curl do not send it."""
+    assert {LOOPBACK, "localhost", f"{LOOPBACK}:80"} <= hosts_of(LOOPBACK, 80)
+    assert hosts_of(LOOPBACK, 8765) == {f"{LOOPBACK}:8765", "localhost:8765"}
 
 
 @pytest.mark.parametrize(
@@ -331,6 +339,35 @@ def test_a_model_that_fails_is_reported_and_nothing_is_decided(
     bench.predictor.predictor = model
     assert place.post("api/mistakes", {"text": "bad -> poor"}).json["complete"]
     assert place.post("api/decide", decision).status == 200
+
+
+def test_an_undo_that_needs_the_model_asks_it_first(
+    place: Place, model: Any, workbench_of: Callable[..., Workbench], ruleset: Ruleset
+) -> None:
+    """A later sitting never asked about a removed rule, nor about an edit that was replaced."""
+    rule = ruleset.rule_ids[0]
+    for kind, content in (
+        ("save", {"text": "bad -> poor"}),
+        ("remove", {"text": "bad -> poor"}),
+        ("edit", {"rule": rule, "new": "bad -> dire"}),
+        ("accept", {"rule": rule}),
+    ):
+        revision = place.sessions["ana"].state.revision
+        done = place.post("api/decide", {"kind": kind, "revision": revision, **content})
+        assert done.status == 200
+    later = workbench_of(ruleset, model=model)
+    session = place.sessions["ana"] = RuleSession(later, place.sessions["ana"].journal)
+    later.predictor.predictor = Broken()
+    for task in ("write", "judge"):
+        refused = place.post("api/decide", {"kind": "undo", "task": task, "revision": 4})
+        assert refused.status == 502
+    assert len(session.journal.entries) == 4
+    later.predictor.predictor = model
+    for revision, task in ((4, "write"), (5, "judge")):
+        undo = {"kind": "undo", "task": task, "revision": revision}
+        assert place.post("api/decide", undo).status == 200
+    assert [each.text for each in session.state.written] == ["bad -> poor"]
+    assert session.state.rules[rule].new == "bad -> dire"
 
 
 class Broken:

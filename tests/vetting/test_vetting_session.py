@@ -13,18 +13,23 @@ import pytest
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
-from sears_dsl.language.rule import LABEL_STAYS, Rule
+from sears_dsl.language.rule import NO_METADATA, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
-from sears_dsl.vetting.outputs import write_vetted
+from sears_dsl.vetting.outputs import judged_pairs, write_vetted
 from sears_dsl.vetting.review import trials
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import LONGEST_NOTE, Outdated
-from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
+from sears_dsl.vetting.review.workbench import (
+    RuleTable,
+    Workbench,
+    choices_of_rules,
+    read_choices,
+)
 
 
 def ids(session: RuleSession) -> dict[str, str]:
@@ -121,7 +126,7 @@ def test_the_journal_alone_brings_everything_back(
     decide(session, "edit", rule=rule["good -> fine"], new="good book -> fine book")
     decide(session, "save", text="a -> the")
     decide(session, "pair", rule=rule["movie -> film"], row=1, same=True)
-    assert session.state.pairs == {("a good movie no 0 .", "a good film no 0 ."): True}
+    assert session.state.marks == {("a good movie no 0 .", "a good film no 0 .", "", ()): True}
     before = session.overview()
     session.journal.close()
     with Journal(session.journal.path, ruleset=ruleset, reviewer="ana") as journal:
@@ -144,6 +149,13 @@ def test_examples_are_mistakes_or_all_rows(session: RuleSession) -> None:
     assert ("old", "movie") in first["pieces"]
     assert ("new", "film") in first["pieces"]
     assert not any(each["flip"] for each in everything["examples"][10:])
+
+
+def test_a_typed_rule_is_said_in_words_with_all_its_tags(session: RuleSession) -> None:
+    typed = session.typed("good -> nice / !(ADJ|NOUN) __")
+    assert {"ADJ", "NOUN"} <= {each["sign"] for each in typed["signs"]}
+    typed = session.typed('good -> nice / "a__b" __ "__"')
+    assert typed["words"] == "Replace the first “good” after “a__b” and before “__” with “nice”."
 
 
 def test_a_typed_rule_is_read_in_the_ruleset_and_reported_with_a_caret(
@@ -322,7 +334,7 @@ def _edit_and_look(session: RuleSession, bench: Counting) -> None:
     # The effect of the whole set is that of applying all rules together.
     texts = [each.new for each in session.state.with_verdict("edit")]
     wanted = bench.table_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
-    found = session._table_with(tuple((text, LABEL_STAYS) for text in texts))
+    found = session._table_with(tuple((text, NO_METADATA) for text in texts))
     for place in range(len(wanted.rules)):
         assert found.rows_flipped(place) == wanted.rows_flipped(place)
         pairs = [each.applications.pairs(each.applications.of_rule(place))
@@ -514,6 +526,61 @@ def test_rows_of_one_text_that_differ_otherwise_are_sentences_of_their_own(
         pick = session.overview()["pick"]
         assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 2, 1)
         assert [session.choice(number)["picked"] for number in range(3)] == [False, True, False]
+
+
+def test_a_sentence_with_other_adversaries_is_still_to_be_picked_from(
+    session: RuleSession, tmp_path: Path
+) -> None:
+    """Whether those of another file, or of a row that has the same text and another label."""
+    path = tmp_path / "adversaries.csv"
+    path.write_text(
+        "original,adversary,prediction,label\n"
+        "so it is,so it was,no,yes\n"
+        "so it is,it is so,yes,no\n",
+        "utf-8",
+    )
+    session.choices = read_choices(str(path))
+    decide(session, "pick", number=0, choice=None)
+    pick = session.overview()["pick"]
+    assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 1, 0)
+    assert not session.choice(1)["picked"]
+    decide(session, "pick", number=1, choice=0)
+    assert session.choice(0)["choice"] is None
+    reviews = read_reviews([session.journal.path], session.bench.ruleset)
+    assert [(each.rewritten, each.label) for each in judged_pairs(reviews)] == [
+        ("so it was", 0), ("it is so", 1)
+    ]  # fmt: skip
+
+
+def test_what_replaces_a_rule_with_a_rate_has_its_rate(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    """On the page, in proposals, and in the file, where the rate makes it another rule."""
+    bench = workbench_of(
+        parse(
+            "rule rare: movie -> film\n  rate: 25%\n  seed: 7\ngood movie -> good film\n",
+            path="rare.sear",
+        )
+    )
+    often, few = bench.ruleset.rule_ids[1], bench.summary(bench.table, 0).changed
+    with Journal(tmp_path / "r.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        new = "movie -> films"
+        assert session.typed(new, instead_of="rare")["changed"] == few < 20
+        found = session.mistakes(new, deadline=monotonic() + 300, instead_of="rare")
+        assert found["summary"]["changed"] == few
+        seen = session.examples("rare", mistakes=False, first=0, most=50)["examples"]
+        bad = next(each["row"] for each in seen if "bad" in each["original"])
+        decide(session, "pair", rule="rare", row=bad, same=False)
+        [narrowed] = session.rule("rare")["narrowed"]
+        assert 0 < narrowed["changed"] < few
+        decide(session, "edit", rule="rare", new=new)
+        assert len(session.state.rules["rare"].shown) == min(5, few)
+        decide(session, "accept", rule="rare")
+        decide(session, "edit", rule=often, new="movie -> film")
+        reviews = read_reviews([journal.path], bench.ruleset)
+    write_vetted(bench.ruleset, reviews, tmp_path / "v.sear", tagger=PinnedTagger())
+    assert [rule.metadata.rate for rule in load(tmp_path / "v.sear").rules] == [250_000, None]
 
 
 def test_saved_rules_are_never_asked_about_again(

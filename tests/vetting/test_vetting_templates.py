@@ -142,6 +142,26 @@ def test_rules_that_nobody_judged_stay_beside_judged_templates(tmp_path: Path) -
     assert (len(vetted.rules), len(vetted.templates)) == (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("rule", "template", "up"),
+    [("skip", "accept", "templates"), ("accept", "skip", "rules"), ("accept", "reject", "both"),
+     ("", "skip", "templates"), ("skip", "", "rules"), ("", "", "rules")],
+)  # fmt: skip
+def test_skipping_some_of_a_kind_is_not_judging_it(
+    tmp_path: Path, rule: str, template: str, up: str
+) -> None:
+    (tmp_path / "both.sear").write_text(f"{TEMPLATES}\nrule film: movie -> film\n", "utf-8")
+    ruleset = load(tmp_path / "both.sear")
+    with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        if rule:
+            journal.append(rule, {"rule": "film"})
+        if template:
+            journal.append("template", {"template": "odd", "verdict": template})
+    outcomes = vetting_outcomes(ruleset, read_reviews([journal.path], ruleset))
+    assert (outcomes.rules is not None) == (up != "templates")
+    assert (outcomes.templates is not None) == (up != "rules")
+
+
 def test_reviewers_agree_on_templates(session: TemplateSession, file: Path) -> None:
     judge_all(session)
     other = file.with_name("neg.ben.vetting.jsonl")

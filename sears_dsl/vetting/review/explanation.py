@@ -55,9 +55,9 @@ def in_words(rule: syntax.Rule) -> str:
         >>> in_words(parse('"movie" -> film').rules[0])
         'Replace the first “movie” with “film”.'
     """
-    old, new, context = sides(rule)
-    old, new = _unquoted(old), _unquoted(new)
-    before, _, after = (_unquoted(part.strip()) for part in context.partition("__"))
+    old, new = map(_unquoted, sides(rule)[:2])
+    before = _unquoted(sides(replace(rule, right=())).context.removesuffix("__").strip())
+    after = _unquoted(sides(replace(rule, left=())).context.removeprefix("__").strip())
     places = ([f" after “{before}”"] if before else []) + ([f" before “{after}”"] if after else [])
     where = " and".join(places)
     new = f"“{new.removeprefix('~')}”"
@@ -149,7 +149,10 @@ def _of_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[tuple[str, 
         operand = test.operand
         sign = "(…)" if isinstance(operand, syntax.Group) else print_test(operand)
         yield f"!{sign}", "a word that is not this"
-        if not isinstance(operand, syntax.Group):
+        if isinstance(operand, syntax.Group):
+            for alternative in operand.alternatives:
+                yield from _of_elements(alternative, scope)
+        else:
             yield from _of_test(operand, scope)
 
 

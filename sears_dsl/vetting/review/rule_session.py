@@ -20,9 +20,9 @@ import numpy as np
 
 from sears_dsl.discovery.selection import Coverage, select
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Expectation, Metadata, Rule
+from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.vetting import decisions
-from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.journal import Journal, JournalEntry
 from sears_dsl.vetting.review import workbench
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.sessions import ReviewSession, View, meaningless, rejection, text_of
@@ -177,13 +177,13 @@ class RuleSession(ReviewSession):
         """
         accepted: list[int] = []
         replaced: dict[int, int] = {}
-        new: list[tuple[str, Expectation]] = []
+        new: list[tuple[str, Metadata]] = []
         for each in self._verdicts("accept", "edit"):
             place = self._ids[each.rule]
             if each.verdict == "accept":
                 accepted.append(place)
             else:
-                edited = each.new, self.bench.ruleset.rules[place].expectation
+                edited = each.new, self.bench.ruleset.rules[place].effect
                 if edited not in new:
                     accepted.append(len(self._ids) + len(new))
                     new.append(edited)
@@ -191,14 +191,14 @@ class RuleSession(ReviewSession):
         rejected = [self._ids[each.rule] for each in self._verdicts("reject")]
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _table_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
+    def _table_with(self, edited: tuple[tuple[str, Metadata], ...]) -> workbench.RuleTable:
         """The `RuleTable` of all rules of the ruleset and of edited ones.
 
         That of the ruleset is known, so an edit costs no more than its new rule.
         """
         table = self.bench.table
-        for text, expect in edited:
-            table = table.joined_to(self.trials.known(text, expect))
+        for text, effect in edited:
+            table = table.joined_to(self.trials.known(text, effect))
         return table
 
     def _writing(self) -> View:
@@ -222,8 +222,11 @@ class RuleSession(ReviewSession):
         sentences = [choice.sentence for choice in self.choices]
         left = [place for place, each in enumerate(sentences) if each not in self.state.picks]
         last = self.state.last.get("pick")
-        sentence = None if last is None else (last.content["original"], last.content.get("row"))
-        place = sentences.index(sentence) if sentence in sentences else None
+        place = None
+        if last is not None:
+            content = last.content
+            sentence = content["original"], content.get("row"), frozenset(content["shown"])
+            place = sentences.index(sentence) if sentence in sentences else None
         after = [] if place is None else [each for each in left if each > place]
         return {
             "sentences": len(sentences),
@@ -251,9 +254,7 @@ class RuleSession(ReviewSession):
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.table, place)
         verdict = self.state.rules.get(name)
-        marks = self._marks(place)
-        applications = bench.table.applications
-        pairs = applications.pairs(applications.of_rule(place))
+        rewrites = bench.by_row(bench.table, place).values()
         return {
             "id": name,
             "text": bench.table.texts[place],
@@ -265,8 +266,10 @@ class RuleSession(ReviewSession):
             "reasons": dict(reasons_of(rule)),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
-            "differing": sum(marks.get(pair) is False for pair in pairs),
-            "narrowed": [asdict(each) for each in proposals(bench, self.trials, place, marks)],
+            "differing": sum(self.state.mark(each) is False for each in rewrites),
+            "narrowed": [
+                asdict(each) for each in proposals(bench, self.trials, place, self.state.mark)
+            ],
         }
 
     def _meaning(self, rule: Rule) -> View:
@@ -274,22 +277,18 @@ class RuleSession(ReviewSession):
         listed = [{"sign": sign, "meaning": meaning} for sign, meaning in signs]
         return {"words": in_words(rule), "signs": listed}
 
-    def _marks(self, rule: int) -> Mapping[decisions.Pair, bool]:
-        """The marks of all pairs that are judged by the same question as this rule's."""
-        keeps_label = self.bench.ruleset.rules[rule].keeps_label
-        return self.state.pairs if keeps_label else self.state.labelled
-
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """The rows that a rule changes, or only its mistakes, from `first` on."""
         place = self._place(name)
         total, examples = self.bench.examples(
             self.bench.table, place, mistakes=mistakes, first=first, most=most
         )
-        marks = self._marks(place)
-        return {"total": total, "examples": [self._example(each, marks) for each in examples]}
+        rule = self.bench.table.rules[place]
+        return {"total": total, "examples": [self._example(each, rule) for each in examples]}
 
-    def _example(self, example: workbench.ExampleRow, marks: Mapping[decisions.Pair, bool]) -> View:
-        same = marks.get((example.original, example.rewritten))
+    def _example(self, example: workbench.ExampleRow, rule: Rule) -> View:
+        pair = example.original, example.rewritten
+        same = self.state.mark(self.bench.to_mark(rule, example.row - 1, pair))
         return asdict(example) | {"pieces": list(example.pieces), "same": same}
 
     def _place(self, name: str) -> int:
@@ -297,32 +296,35 @@ class RuleSession(ReviewSession):
             raise UsageError(f"there is no rule {name!r}", help="reload the page")
         return self._ids[name]
 
-    def typed(self, text: str) -> View:
+    def _effect(self, instead_of: str | None) -> Metadata:
+        """The `Rule.effect` of a typed rule: that of the one it would replace."""
+        if instead_of is None:
+            return NO_METADATA
+        return self.bench.ruleset.rules[self._place(instead_of)].effect
+
+    def typed(self, text: str, *, instead_of: str | None = None) -> View:
         """What a typed rule means and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
         findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
         if typed.rule is None:
             return {"text": "", "findings": findings, "changed": 0, "examples": []}
-        table = self.trials.applied(text)
+        table = self.trials.applied(text, self._effect(instead_of))
         total, examples = self.bench.examples(table, 0, mistakes=False)
         return {
             "text": typed.text,
             **self._meaning(typed.rule),
             "findings": findings,
             "changed": total,
-            "examples": [self._example(each, self.state.pairs) for each in examples],
+            "examples": [self._example(each, table.rules[0]) for each in examples],
         }
 
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
         """What a typed rule does to the model on as many rows as time allows, but at least some.
 
-        Asking again goes on from there. The rule gets the `expect:` of the one it would replace.
+        Asking again goes on from there. The rule gets the effect of the one it would replace.
         """
         bench = self.bench
-        expect = None
-        if instead_of is not None:
-            expect = bench.ruleset.rules[self._place(instead_of)].expectation
-        table = self.trials.ask(text, deadline, expect=expect)
+        table = self.trials.ask(text, deadline, effect=self._effect(instead_of))
         answer_count = sum(answer is not None for answer in table.answers)
         others = [each.text for each in self.state.written if each.text != text]
         saved = set[int]().union(*(self.trials.known(each).rows_flipped(0) for each in others))
@@ -334,17 +336,30 @@ class RuleSession(ReviewSession):
             "of": len(table.answers),
             "summary": asdict(bench.summary(table, 0)),
             "with_this": len(saved | table.rows_flipped(0)),
-            "examples": [self._example(each, self.state.pairs) for each in examples],
-            "rows": [self._example(each, self.state.pairs) for each in rows],
+            "examples": [self._example(each, table.rules[0]) for each in examples],
+            "rows": [self._example(each, table.rules[0]) for each in rows],
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
         """Ask the model what a decision will need, before it is made; this may be slow."""
+        for text, effect in self.unasked(kind, content):
+            self.trials.known(text, effect)
+
+    def unasked(self, kind: str, content: Mapping[str, Any]) -> Sequence[tuple[str, Metadata]]:
+        """The rules that a decision needs, and about which the model was not asked yet."""
+        needed: list[tuple[str, Metadata]] = []
         if kind == "edit":
-            rule = self.bench.ruleset.rules[self._place(text_of(content, "rule"))]
-            self.trials.known(text_of(content, "new"), rule.expectation)
+            needed = [(text_of(content, "new"), self._effect(text_of(content, "rule")))]
         elif kind == "save":
-            self.trials.known(text_of(content, "text"))
+            needed = [(text_of(content, "text"), NO_METADATA)]
+        elif kind == "undo" and (last := self.taken_back(content)) is not None:
+            entries = self.journal.entries
+            undo = JournalEntry(len(entries) + 1, "", kind, {"undone": last.number})
+            state = decisions.replay([*entries, undo])
+            edits = (each for each in state.with_verdict("edit") if each.rule in self._ids)
+            needed = [(each.new, self._effect(each.rule)) for each in edits]
+            needed += [(each.text, NO_METADATA) for each in state.written]
+        return [each for each in needed if not self.trials.knows(*each)]
 
     def choice(self, number: int) -> View:
         """One sentence with its adversaries."""
@@ -401,17 +416,16 @@ class RuleSession(ReviewSession):
         row = {} if choice.row is None else {"row": choice.row}
         return {"original": choice.original, **row, "shown": texts, "choice": picked}
 
-    def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
+    def _pair(self, content: Mapping[str, Any]) -> dict[str, Any]:
         name, row = text_of(content, "rule"), content.get("row")
-        place = self._place(name)
-        applications = self.bench.table.applications
-        rewrites = applications.of_rule(place)
-        of_row = rewrites[applications.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
-        if not len(of_row):
+        rewrites = self.bench.by_row(self.bench.table, self._place(name))
+        rewrite = rewrites.get(row - 1) if isinstance(row, int) else None
+        if rewrite is None:
             raise meaningless("row", row)
-        [(original, rewritten)] = applications.pairs(of_row)
-        rule = self.bench.ruleset.rules[place]
-        return {"rule": name, "original": original, "rewritten": rewritten, **_expected(rule)}
+        entry = {"rule": name, "original": rewrite.original, "rewritten": rewrite.rewritten}
+        return entry | (
+            {"expect": rewrite.expect, "labels": list(rewrite.labels)} if rewrite.expect else {}
+        )
 
     def _verdict(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
         name = text_of(content, "rule")
@@ -422,7 +436,7 @@ class RuleSession(ReviewSession):
         if kind == "reject":
             entry |= rejection(content, reasons_of(rule))
         if kind == "edit":
-            table = self.trials.known(text_of(content, "new"), rule.expectation)
+            table = self.trials.known(text_of(content, "new"), rule.effect)
             if table.texts[0] == text:
                 raise UsageError("the rule is unchanged", help="change it, or accept it as it is")
             return entry | {"new": table.texts[0], "shown": self._first_examples(table)}

@@ -9,14 +9,15 @@ or on something unseen. What is shown follows from the journal alone. Costs one 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
 from sears_dsl.errors import HALF_CHARACTER, SearsError, UsageError
+from sears_dsl.language.rule import Metadata
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import ReviewState, replay
-from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.journal import Journal, JournalEntry
 
 View: TypeAlias = dict[str, Any]
 
@@ -79,11 +80,19 @@ class ReviewSession(ABC):
 
     def _undoing(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """The record of an undo: the number of the entry that it takes back."""
-        task = text_of(content, "task")
-        last = {str(name): entry for name, entry in self.state.last.items()}.get(task)
+        last = self.taken_back(content)
         if last is None:
             raise UsageError("there is nothing to undo", help="decide something first")
         return {"undone": last.number}
+
+    def taken_back(self, content: Mapping[str, Any]) -> JournalEntry | None:
+        """The entry that an undo takes back, if there is one."""
+        task = text_of(content, "task")
+        return {str(name): entry for name, entry in self.state.last.items()}.get(task)
+
+    def unasked(self, kind: str, content: Mapping[str, Any]) -> Sequence[tuple[str, Metadata]]:
+        """The rules that a decision needs, and about which the model was not asked yet."""
+        return ()
 
 
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ for each text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -26,11 +26,11 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
+from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.decisions import Pair
+from sears_dsl.vetting.decisions import MarkedRewrite
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 _LONGEST = 2_000
@@ -115,28 +115,34 @@ class Trials:
         self._bench = bench
         self._applied = lru_cache(_REMEMBERED)(lambda *typed: bench.apply([self.rule(*typed)]))
         # Never forgotten: a decision on another rule would wait for the model.
-        self._known = lru_cache(None)(lambda *typed: bench.table_of([self.rule(*typed)]))
-        self._asked: dict[tuple[str, Expectation], RuleTable] = {}
+        self._known: dict[tuple[str, Metadata], RuleTable] = {}
+        self._asked: dict[tuple[str, Metadata], RuleTable] = {}
 
-    def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
-        """Parse a rule, which gets the expectation of the rule that it is to replace."""
+    def rule(self, text: str, effect: Metadata = NO_METADATA) -> Rule:
+        """Parse a rule, which gets the `Rule.effect` of the rule that it is to replace."""
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
             raise UsageError(f"{text!r} is not a valid rule", help=findings)
-        return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
+        return replace(typed.rule, metadata=effect)
 
-    def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
+    def applied(self, text: str, effect: Metadata = NO_METADATA) -> RuleTable:
         """The rewrites that a rule makes of the rows; the model is not asked."""
-        return self._applied(text, expect)
+        return self._applied(text, effect)
 
-    def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
+    def known(self, text: str, effect: Metadata = NO_METADATA) -> RuleTable:
         """All that a rule does; asks the model and the scorer unless they were asked before."""
-        return self._known(text, expect)
+        if not self.knows(text, effect):
+            self._known[text, effect] = self._bench.table_of([self.rule(text, effect)])
+        return self._known[text, effect]
 
-    def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
+    def knows(self, text: str, effect: Metadata = NO_METADATA) -> bool:
+        """Whether `known` asks neither the model nor the scorer."""
+        return (text, effect) in self._known
+
+    def ask(self, text: str, deadline: float, *, effect: Metadata = NO_METADATA) -> RuleTable:
         """What a rule does, with the answers that the model gave in time, at least some."""
-        typed = text, expect or LABEL_STAYS
+        typed = text, effect
         table = self._asked.pop(typed, None) or self.applied(*typed)
         if not table.complete:
             table = self._bench.ask_until(table, deadline)
@@ -169,7 +175,7 @@ class Proposal:
 
 
 def proposals(
-    bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
+    bench: Workbench, trials: Trials, rule: int, mark: Callable[[MarkedRewrite], bool | None]
 ) -> Iterator[Proposal]:
     """Propose rules narrower than `rule` that fit the marks on its pairs, made under any rule.
 
@@ -179,40 +185,39 @@ def proposals(
     """
     applications = bench.table.applications
     rewrites = applications.of_rule(rule)
-    pairs = applications.pairs(rewrites)
-    marked = {pair: marks[pair] for pair in pairs if pair in marks}
-    if all(marked.values()):
-        return
-    of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
     written = bench.table.rules[rule]
+    of_row = bench.by_row(bench.table, rule)
+    marks = {each: mark(each) for each in of_row.values()}
+    if False not in marks.values():
+        return
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
     sites = narrowing.sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = narrowing.Sites(*(column[acts] for column in sites))
     meant = {None: narrowing.NOT_JUDGED, True: narrowing.ACCEPTED, False: narrowing.REFUSED}
-    verdicts = np.array([meant[marks.get(of_row[row])] for row in sites.rows.tolist()], np.int64)
+    verdicts = np.array([meant[marks[of_row[row]]] for row in sites.rows.tolist()], np.int64)
     narrower = narrowing.narrow(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     # By row, since rows of one text may have different labels.
     flips = dict(zip(_cells(applications, rewrites), bench.table.flips[rewrites], strict=True))
-    same = sum(marked.values())
+    same, differs = (list(marks.values()).count(each) for each in (True, False))
     for each in narrower:
         text = print_rule(each.rule)
         if len(text) > _LONGEST:
             # Conditions quote words of rows, and nobody could take such a rule as an edit.
             continue
-        acting = trials.applied(text).applications
-        own = _cells(acting, acting.of_rule(0))
-        own_pairs = set(acting.pairs(acting.of_rule(0)))
+        table = trials.applied(text, written.effect)
+        own = _cells(table.applications, table.applications.of_rule(0))
+        own_marks = [marks.get(rewrite) for rewrite in set(bench.by_row(table, 0).values())]
         yield Proposal(
             text=text,
-            same=sum(marked.get(pair) is True for pair in own_pairs),
+            same=own_marks.count(True),
             of_same=same,
-            differs=sum(marked.get(pair) is False for pair in own_pairs),
-            of_differs=len(marked) - same,
+            differs=own_marks.count(False),
+            of_differs=differs,
             changed=len(own),
-            of_changed=len(pairs),
+            of_changed=len(rewrites),
             mistakes=sum(bool(flips.get(cell)) for cell in own),
             of_mistakes=int(bench.table.flips[rewrites].sum()),
             not_asked=sum(cell not in flips for cell in own),

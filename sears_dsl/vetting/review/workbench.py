@@ -43,7 +43,7 @@ from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
-from sears_dsl.vetting.decisions import Sentence
+from sears_dsl.vetting.decisions import MarkedRewrite, Pair, Sentence
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -255,7 +255,10 @@ class Workbench:
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_with_sources([scoped], tagger=self.tagger)
         applications = _by_expectation(
-            applications_of(matcher, self.tokens, guards=self.data.guards, keep=self._keep), rules
+            applications_of(
+                matcher, self.tokens, guards=self.data.guards, keep=partial(self._keep, rules)
+            ),
+            rules,
         )
         count = len(applications.texts)
         return RuleTable(
@@ -263,11 +266,11 @@ class Workbench:
             answers=(None,) * count, flips=np.zeros(count, np.bool_), scores=None, tau=self.tau,
         )  # fmt: skip
 
-    def _keep(self, rewrites: Rewrites) -> Rewrites:
-        """The rewrites that the oracle keeps; the others are counted."""
+    def _keep(self, rules: Sequence[Rule], rewrites: Rewrites) -> Rewrites:
+        """The rewrites of rules that the oracle keeps; the others are counted."""
         if self.oracle is None:
             return rewrites
-        allowed, rejected = accepted_rewrites(rewrites, self.data, self.oracle, needed=False)
+        allowed, rejected = accepted_rewrites(rewrites, rules, self.data, self.oracle, needed=False)
         self.rejected += rejected.total()
         return allowed
 
@@ -376,6 +379,22 @@ class Workbench:
         """The right answers to a row, by its place from 0."""
         return (self.before[row],) if self.data.labels is None else self.data.labels[row]
 
+    def to_mark(self, rule: Rule, row: int, pair: Pair) -> MarkedRewrite:
+        """A rule's rewrite of a row, by its place from 0, as a reviewer marks it."""
+        if rule.keeps_label:
+            return MarkedRewrite(*pair)
+        return MarkedRewrite(*pair, str(rule.expectation), self.labels(row))
+
+    def by_row(self, table: RuleTable, rule: int) -> dict[int, MarkedRewrite]:
+        """Row → its rewrite by one rule, as a reviewer marks it."""
+        rewrites = table.applications.of_rule(rule)
+        rows = table.applications.rows[rewrites].tolist()
+        pairs = table.applications.pairs(rewrites)
+        return {
+            row: self.to_mark(table.rules[rule], row, pair)
+            for row, pair in zip(rows, pairs, strict=True)
+        }
+
     def picture(self, row: int) -> bytes:
         """The picture of a row, by its place from 1, as a small PNG."""
         column = self.data.image
@@ -414,7 +433,7 @@ class AdversaryChoice:
     @property
     def sentence(self) -> Sentence:
         """What tells the sentence from others."""
-        return self.original, self.row
+        return self.original, self.row, frozenset(each.text for each in self.adversaries)
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:

@@ -13,8 +13,8 @@ Every error is answered in JSON, with what to do about it.
     GET  /api/template?id=&first=     one template with some of its sentences
     GET  /api/picture?row=            the picture of a row
     POST /api/typed {text}            what a typed rule means, where it applies
-    POST /api/mistakes {text}         what it does to the model, as far as the time allowed;
-                       {text, rule}   if it would replace a rule
+    POST /api/mistakes {text}         what it does to the model, as far as the time allowed
+                       {text, rule}   the same of both for a rule that would replace another one
     POST /api/decide {kind, revision, …}
     POST /api/write                   write the vetted ruleset
 """
@@ -101,6 +101,11 @@ class _PageRequest(NamedTuple):
             raise UsageError(f"{name} is {text!r}, not a text", help="reload the page")
         return text
 
+    @property
+    def replaced(self) -> str | None:
+        """The id of the rule that a typed one would replace."""
+        return self.text("rule") if "rule" in self.content else None
+
 
 def _rows(request: _PageRequest) -> dict[str, int]:
     return {
@@ -118,7 +123,7 @@ _QUESTIONS: Mapping[str, Callable[[_PageRequest], object]] = {
     ),
     "choice": lambda asked: asked.rules.choice(asked.number("number", _ANY_NUMBER)),
     "template": lambda asked: asked.templates.template(asked.query.get("id", ""), **_rows(asked)),
-    "typed": lambda asked: asked.rules.typed(asked.text("text")),
+    "typed": lambda asked: asked.rules.typed(asked.text("text"), instead_of=asked.replaced),
     "picture": lambda asked: Response(
         asked.rules.bench.picture(asked.number("row", _ANY_NUMBER)), media_type="image/png"
     ),
@@ -126,9 +131,9 @@ _QUESTIONS: Mapping[str, Callable[[_PageRequest], object]] = {
 
 
 def _mistakes(request: _PageRequest) -> object:
-    rule = request.text("rule") if "rule" in request.content else None
     deadline = monotonic() + _PATIENCE
-    return request.rules.mistakes(request.text("text"), deadline=deadline, instead_of=rule)
+    text, replaced = request.text("text"), request.replaced
+    return request.rules.mistakes(text, deadline=deadline, instead_of=replaced)
 
 
 def application(
@@ -149,7 +154,7 @@ def application(
         kind, revision = request.text("kind"), request.content.get("revision")
         if not isinstance(revision, int):
             raise UsageError(f"revision is {revision!r}, not a number", help="reload the page")
-        if kind in ("edit", "save"):
+        if request.session.unasked(kind, request.content):
             await in_thread(model, lambda: request.rules.prepare(kind, request.content))
         return await in_thread(
             decisions, lambda: request.session.decide(kind, request.content, revision=revision)

@@ -43,6 +43,12 @@ _HEADERS = {
 }
 
 
+def hosts_of(host: str, port: int) -> frozenset[str]:
+    """The hosts that requests to the page name; programs leave out the usual port."""
+    names = frozenset({host, "localhost"})
+    return frozenset(f"{name}:{port}" for name in names) | (names if port == 80 else frozenset())
+
+
 class PageGuard:
     """Lets requests through that have a reviewer's token and name one of the page's hosts.
 

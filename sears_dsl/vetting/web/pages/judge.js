@@ -23,11 +23,11 @@ export function start(given) {
   find("reject").addEventListener("click", () => openReject());
   find("edit").addEventListener("click", () => openEdit());
   find("undo-judge").addEventListener("click", undo);
-  find("more").addEventListener("click", () => examples(PAGE, loaded));
+  find("more").addEventListener("click", alone(() => examples(PAGE, loaded)));
   for (const radio of document.getElementsByName("only")) {
     radio.addEventListener("change", () => {
       wanted = only();
-      examples();
+      examples().catch((error) => tell(error.message));
     });
   }
   find("edit-dialog").querySelector("form").addEventListener("submit", (event) => {
@@ -261,7 +261,7 @@ const openEdit = alone(async (text = "", about = null) => {
 const tryEdit = latest(async (signal) => {
   const text = find("edit-text").value.trim();
   try {
-    const typed = await send("typed", { text });
+    const typed = await send("typed", { text, rule: edited.id });
     findings(find("edit-findings"), typed.findings);
     const changed = typed.text && typed.text !== edited.text;
     if (!signal.aborted) find("edit-save").disabled = !changed;

@@ -166,5 +166,9 @@ export function alone(work) {
 }
 
 for (const button of document.querySelectorAll("[data-close]")) {
-  button.addEventListener("click", () => button.closest("dialog").close());
+  button.addEventListener("click", () => busy() || button.closest("dialog").close());
 }
+// A decision that is on its way is made, so its dialog stays until then.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && busy()) event.preventDefault();
+});
