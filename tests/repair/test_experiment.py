@@ -273,3 +273,13 @@ def test_a_rule_may_expect_a_set_of_labels() -> None:
         train=lambda *_: lambda texts: [["a", "b"] if "play" in text else ["c"] for text in texts],
     )  # fmt: skip
     assert found.repair.rewritten.augmented.error == 0
+
+
+def test_training_rows_need_all_columns_that_the_model_reads() -> None:
+    rows = [{"question": "a movie", "context": str(n), "label": str(n % 2)} for n in range(4)]
+    bare = [{"question": row["question"], "label": row["label"]} for row in rows]
+    with pytest.raises(DataError, match="has no column 'context'"):
+        sears.fix(
+            bare, rows, sears.parse("movie -> film"), text="question", label="label",
+            also=["context"], train=lambda *_: lambda rows: ["0" for _ in rows],
+        )  # fmt: skip
