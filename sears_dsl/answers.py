@@ -90,6 +90,8 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
     Example:
         >>> answer_text(["sports", "news"], "set"), answer_text(0.5, "within:1")
         ('news|sports', '0.5')
+        >>> answer_text(1, "within:1"), answer_text("1.0", "within:1")
+        ('1', '1')
         >>> answer_text([{"start": 0, "end": 5, "entity_group": "LOC"}], "entities")
         '[[0, 5, "LOC"]]'
         >>> answer_text(0.5)
@@ -99,7 +101,8 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
     if comparison == "entities":
         return _written_entities(value)
     if comparison.startswith("within:"):
-        return None if _number(value) is None else str(value)
+        number = _number(value)
+        return None if number is None else str(number).removesuffix(".0")
     return label_text(value)
 
 

@@ -28,7 +28,8 @@ LEFT_OUT = ".left-out.sear"
 """The ending of files with the rules that reviewers rejected."""
 CLOSEST = ".closest.sear"
 """The ending of files with rules that nearly passed a search, and that nobody has accepted."""
-_NOT_ACCEPTED = (LEFT_OUT, CLOSEST)
+NOT_ACCEPTED = (LEFT_OUT, CLOSEST)
+"""The endings of files with rules that nobody has accepted."""
 
 
 def shipped_rulesets() -> dict[str, Path]:
@@ -135,7 +136,7 @@ def loaded_files(names: Sequence[str]) -> list[Path]:
     return [
         file
         for file in find_rule_files(names)
-        if not file.name.endswith(_NOT_ACCEPTED) or os.path.realpath(file) in own
+        if not file.name.endswith(NOT_ACCEPTED) or os.path.realpath(file) in own
     ]
 
 
@@ -169,7 +170,7 @@ def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
     if Path(name).is_dir():
         parts = sorted(Path(name).iterdir())
         inside = [each for each in parts if each.suffix == ".sear" or any(each.rglob("*.sear"))]
-        names = [str(each) for each in inside if not each.name.endswith(_NOT_ACCEPTED)]
+        names = [str(each) for each in inside if not each.name.endswith(NOT_ACCEPTED)]
     else:
         names = [key for key in shipped_rulesets() if key.startswith(f"{name}/")]
     return [part for each in names for part in _parts_without(each, left_out)]

@@ -166,10 +166,11 @@ class AugmentPart:
         own = {name: getattr(self, name) for name in ("text", "label", "id_column", "format_name")}
         chosen = {name: str(value) for name, value in asdict(self.choices).items()}
         rules = self.recipe.identity()
+        oracle = None if self.oracle is None else open_oracle(self.oracle, self.recipe.rulesets)
         reading = {"encoding": self.reading.encoding, "header": self.reading.header}
         return {
             "sears": __version__, "work": "augment", **rules, **own, **reading, **chosen,
-            "oracle": self.oracle,
+            "oracle": None if oracle is None else oracle.identity,
         }  # fmt: skip
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:

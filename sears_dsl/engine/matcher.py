@@ -189,6 +189,21 @@ class Matcher:
         return any(tests[test] for test in used) or any(self._writing_by_tags)
 
     @cached_property
+    def tags_read(self) -> frozenset[str]:
+        """Which tags they need, ``coarse`` or ``fine`` or both; lemmas need fine ones.
+
+        Example:
+            >>> from sears_dsl.language.loader import parse
+            >>> [sorted(compile_rules([parse(rule)]).tags_read)
+            ...  for rule in ("a NOUN -> thing", "a NN -> thing", "a film -> thing")]
+            [['coarse'], ['fine'], []]
+        """
+        if any(self._writing_by_tags):
+            return frozenset({"coarse", "fine"})
+        kinds = {"lemma": "fine", "fine": "fine", "coarse": "coarse"}
+        return frozenset(kinds[key[0]] for key in self.program.predicates.keys if key[0] in kinds)
+
+    @cached_property
     def composed(self) -> bool:
         """Whether a rule has a character that texts may also write decomposed, such as ``é``."""
         parts = (part for key in self.program.predicates.keys for part in key)

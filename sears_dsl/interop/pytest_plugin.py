@@ -1,6 +1,7 @@
 """Runs the tests of rule files, and the gates of a project, in pytest: ``pytest --sears``.
 
-    a.sear       a test for each test line of its rules
+    a.sear       a test for each test line of its rules; files of rules that nobody has accepted,
+                 such as a.closest.sear, have to be named
     sears.toml   a test for each of its rules: the audit of the project, judged by its gates; so it
                  is for [tool.sears] of a pyproject.toml
 
@@ -46,7 +47,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not (parent.config.getoption("sears") or parent.config.getini("sears")):
         return None
     if file_path.suffix == ".sear":
-        return RuleFile.from_parent(parent, path=file_path)
+        from sears_dsl.catalogue import NOT_ACCEPTED  # noqa: PLC0415 - only where there are rules
+
+        accepted = not file_path.name.endswith(NOT_ACCEPTED)
+        if accepted or parent.session.isinitpath(file_path):
+            return RuleFile.from_parent(parent, path=file_path)
     if file_path.name in _PROJECTS:
         return ProjectAudit.from_parent(parent, path=file_path)
     return None

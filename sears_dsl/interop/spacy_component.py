@@ -32,6 +32,8 @@ from sears_dsl.tagging.tokens import Token, Tokens, cut_contractions
 NAME = "sears"
 # The language of pipelines for texts in any language.
 _ANY_LANGUAGE = "xx"
+# Where a Doc has its tags.
+_ATTRIBUTES = {"coarse": "POS", "fine": "TAG"}
 
 
 class PipelineTagger:
@@ -94,10 +96,12 @@ class RuleComponent:
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the spans that the rules match in a Doc, and its rewrites."""
-        tagged = doc.has_annotation("TAG")
-        if self._matcher.needs_tags and not tagged:
+        for kind in sorted(self._matcher.tags_read):
+            if doc.has_annotation(_ATTRIBUTES[kind]):
+                continue
             raise UsageError(
-                "the rules need tags, but no earlier component of the pipeline sets any",
+                f"the rules need {kind} tags ({_ATTRIBUTES[kind]}), but no earlier component of "
+                "the pipeline sets any",
                 help="add the component after a tagger, as in nlp.add_pipe('sears', last=True)",
             )
         tokens = tokens_of([doc])

@@ -189,8 +189,8 @@ def _history(current: Any, alignment: WordAlignment, rule_id: str) -> dict[str, 
         "previous_attacked_text": current,
         "newly_modified_indices": set(alignment.changed),
         "modified_indices": earlier_indices | alignment.changed,
-        # For deleted words this reads new_of[-1], which `where` then replaces.
-        "original_index_map": np.where(since_original < 0, -1, new_of[since_original]),
+        # For deleted words, -1, this reads the last value.
+        "original_index_map": np.append(new_of, -1)[since_original],
         "sears_rule": rule_id,
     }
     if "label_names" in attributes:

@@ -32,7 +32,7 @@ from transformers import (
 )
 from transformers.utils import logging
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import COMPARISON_FORMS, Comparison
 from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models import predictor
 from sears_dsl.models.certainty import from_distributions
@@ -51,20 +51,40 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
         self._model = model
         self._tokenizer = tokenizer
         self._longest = min(_WINDOW, _longest(model, tokenizer))
+        self._overlap = min(_OVERLAP, self._longest // 3)
         self._identity = identity
+        self._cut: set[str] = set()
+
+    @property
+    def remarks(self) -> list[str]:
+        """How many questions leave too little room for a context, if any do."""
+        questions = counted(len(self._cut), "question is", "questions are")
+        return [f"{questions} too long for the model, which reads the beginning"] * bool(self._cut)
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The most probable answers, with confidences; None for a context without a token."""
         _require_columns(self._identity, rows, "context")
         return predictor.ask_answers(self._identity, rows, lambda: self._answers(rows))
 
+    def _question(self, text: str) -> str:
+        """A question, cut where it would leave less for the context than windows overlap."""
+        marks = self._tokenizer.num_special_tokens_to_add(pair=True)
+        most = self._longest - marks - self._overlap - self._overlap // 4
+        pieces = self._tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        if len(pieces["input_ids"]) <= most:
+            return text
+        self._cut.add(text)
+        return text[: pieces["offset_mapping"][most][0]]
+
     def _answers(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float] | str]:
         windows = self._tokenizer(
-            [row["question"] for row in rows],
+            [self._question(row["question"]) for row in rows],
             [row["context"] for row in rows],
             truncation="only_second",
             max_length=self._longest,
-            stride=min(_OVERLAP, self._longest // 3),
+            stride=self._overlap,
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
             padding=True,
@@ -137,6 +157,8 @@ _TOKENIZER = "tokenizer_config.json"
 _BATCH_SIZE = 32
 _PAIR = 2
 _MARKS = 8
+# Tokenizers without a limit give a number that no text reaches.
+_NO_LIMIT = 10**9
 # From this probability on a label is among several.
 _LIKELY = 0.5
 
@@ -175,6 +197,8 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         self._longest = _longest(classify.model, classify.tokenizer)
         self.has_identity = identity is not None
         self._identity = identity or f"hf:{classify.model.name_or_path}"
+        if (kind := comparison.partition(":")[0]) in COMPARISON_FORMS:
+            self._identity += f", {kind}"  # other answers than labels, to be kept apart
         self._cut: set[str] = set()
 
     @property
@@ -208,9 +232,9 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             grouped = self._classify(inputs, batch_size=size, aggregation_strategy="simple")
             # For a single text, some versions give its entities without a list around them.
             return [grouped] if grouped and isinstance(grouped[0], dict) else list(grouped)
-        options: dict[str, Any] = {
-            "batch_size": size, "truncation": True, "max_length": self._longest,
-        }  # fmt: skip
+        options: dict[str, Any] = {"batch_size": size}
+        if self._longest < _NO_LIMIT:
+            options |= {"truncation": True, "max_length": self._longest}
         if self._comparison == "set":
             scored = self._classify(inputs, top_k=None, function_to_apply="sigmoid", **options)
             return [
@@ -225,8 +249,9 @@ class PipelinePredictor(predictor.AnsweringPredictor):
     def _is_cut(self, row: predictor.Row) -> bool:
         """Whether a row has more pieces than the model reads."""
         tokenizer, texts = self._classify.tokenizer, list(row.values())
-        # Every piece has at least one character, except the few that mark beginning and end.
-        if sum(map(len, texts)) + _MARKS <= self._longest:
+        # Every piece has at least one byte, except the few that mark beginning and end.
+        bytes_of = (len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        if sum(bytes_of) + _MARKS <= self._longest:
             return False
         return len(tokenizer(*texts, verbose=False)["input_ids"]) > self._longest
 
@@ -250,12 +275,14 @@ def _best(scored: Any) -> Any:
 
 def _longest(model: Any, tokenizer: Any) -> int:
     """The most pieces that a model reads: as the tokenizer says, or as it has positions for."""
+    stated = getattr(model.config, "max_position_embeddings", None)
+    positions = [stated] if isinstance(stated, int) and stated > 0 else []
     places = (  # some number positions from the one after the padding piece's
         each.num_embeddings - (-1 if each.padding_idx is None else each.padding_idx) - 1
         for name, each in model.named_modules()
         if name.endswith("position_embeddings") and isinstance(each, torch.nn.Embedding)
     )
-    return min([int(tokenizer.model_max_length), *places])
+    return min([int(tokenizer.model_max_length), *positions, *places])
 
 
 @contextmanager

@@ -171,8 +171,13 @@ def require_kind(spec: str) -> None:
 
 
 def kinds_of(spec: str) -> list[str]:
-    """The kinds of the models that a specification names: its own, or those of the members."""
-    return [each.partition(":")[0] for each in members_of(spec)]
+    """The kinds of the models that a specification names: its own, or those of the members.
+
+    Example:
+        >>> kinds_of("every:one=http://127.0.0.1:8080/?a=b,critic:predict")
+        ['http', 'critic']
+    """
+    return [str(_name_and_model(each)[1]).partition(":")[0] for each in members_of(spec)]
 
 
 def members_of(spec: str) -> list[str]:

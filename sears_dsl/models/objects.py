@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from sears_dsl.errors import ModelError, SearsError, UsageError
 
 _PACKAGE = Path(__file__).parent.parent
+# Name of a module → what it was imported by, anew each time, and the file that it had then.
+_IMPORTED: dict[str, tuple[object, bytes]] = {}
 _LONGEST = 400
 
 
@@ -172,7 +174,10 @@ def _imported(name: str, spec: str) -> Any:
 
 
 def _source_hash(module: Any, value: object) -> str:
-    """Twelve hex digits for the files of the module and of what defines the object."""
+    """Twelve hex digits for the files of the module and of what defines the object.
+
+    A file that was edited since counts as it was: this process runs what it imported.
+    """
     named = value if hasattr(value, "__qualname__") else type(value)
     modules: Mapping[str, Any] = {
         name: sys.modules[name]
@@ -182,10 +187,17 @@ def _source_hash(module: Any, value: object) -> str:
     digest = blake2b(digest_size=6)
     for name, each in modules.items():
         digest.update(name.encode())
-        try:
-            file = inspect.getsourcefile(each) or getattr(each, "__file__", None)
-        except TypeError:
-            continue  # built into the interpreter, whose version is not part of a model
-        if file is not None and Path(file).exists():
-            digest.update(Path(file).read_bytes())
+        imported_by = getattr(each, "__spec__", None)
+        if name not in _IMPORTED or _IMPORTED[name][0] is not imported_by:
+            _IMPORTED[name] = imported_by, _source(each)
+        digest.update(_IMPORTED[name][1])
     return digest.hexdigest()
+
+
+def _source(module: Any) -> bytes:
+    """The file of a module; nothing if it has none."""
+    try:
+        file = inspect.getsourcefile(module) or getattr(module, "__file__", None)
+    except TypeError:
+        return b""  # built into the interpreter, whose version is not part of a model
+    return Path(file).read_bytes() if file is not None and Path(file).exists() else b""

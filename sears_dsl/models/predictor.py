@@ -155,6 +155,19 @@ def quoted(text: str, *, most: int = _SHOWN) -> str:
 
 
 def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
+    answer = _answer_of(model, row, value, comparison)
+    try:
+        answer.label.encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(
+            f"{model} returned half a character in {answer.label!a:.81} as the label of "
+            f"{excerpt(row)}",
+            help="return whole characters: no file can hold half of one, as in '\\ud83d'",
+        ) from error
+    return answer
+
+
+def _answer_of(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
     """A label, or a pair of a label and a fraction; two fractions are probabilities and no pair."""
     if isinstance(value, list | tuple) and len(value) == 2:
         raw_label, confidence = map(_plain, value)

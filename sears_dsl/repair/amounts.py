@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, is_free_text
+from sears_dsl.answers import Comparison, carry_back, is_free_text
 from sears_dsl.batch.guarding import chain_guarded
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
@@ -191,6 +191,18 @@ def measure_amounts(
         lambda amount, seed: rewritten.amount(amount, seed=seed)[0], [held_out.rows, new_rows],
         inputs=inputs, journal=journal, prefix="amount-", on_training=on_training,
     )  # fmt: skip
+
+    def carried(rewritten: Sequence[str]) -> list[str]:
+        """The answers to rewritten rows as answers to the rows themselves."""
+        return [
+            carry_back(answer, text, row.text, comparison=settings.comparison)
+            for answer, text, row in zip(rewritten, held_out.texts, chains, strict=True)
+        ]
+
+    answers = {
+        amount: [[rows, carried(rewritten)] for rows, rewritten in of_amount]
+        for amount, of_amount in answers.items()
+    }
     if "vote" in settings.amounts:
         together = common_words if is_free_text(settings.comparison) else most_frequent
         voters = [answers[each] for each in _VOTERS]

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
+from sears_dsl.answers import Comparison, answer_text
 from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import IdLedger, require_column, row_ids
@@ -41,6 +42,7 @@ from sears_dsl.language.ruleset import Ruleset
 
 #: Why a rewrite is left out.
 MANY_LABELS = "the rule flips the label and there are more than two"
+ONE_LABEL = "the rule flips the label and all rows have the same"
 NO_LABEL = "the rule flips the label and the row has none"
 TOUCHED = "it would touch a span"
 REJECTED = "the oracle rejects it"
@@ -117,6 +119,7 @@ def expand(
     column: str = "text",
     scope: Scope = "first",
     unit: Unit | None = None,
+    comparison: Comparison = "exact",
 ) -> Expansion:
     """Apply each rule by itself to each text; a row's label may be "" for none.
 
@@ -128,8 +131,9 @@ def expand(
     label_of = {name: number for name, number in numbers.items() if number in names}
     label_of.update(zip(names, names, strict=True))
     expectations = [
-        replace(each, label=label_of.get(each.label, each.label))
+        replace(each, label=label_of.get(label, label))
         for each in (rule.expectation for rule in matcher.rules)
+        for label in [answer_text(each.label, comparison) or each.label]
     ]
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, None if labels is None else list(label_of))
@@ -140,7 +144,7 @@ def expand(
     rejected = Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
-        rewrites, rejected = accepted_rewrites(rewrites, matcher.rules, rows, oracle)
+        rewrites, rejected = accepted_rewrites(rewrites, matcher.rules, rows, oracle, needed=False)
     moved = _moved(rewrites, guards)
     pairs = applications_in(rewrites, texts)
     written: list[list[int]] = [[] for _ in pairs.texts]
@@ -178,6 +182,7 @@ def expand_table(
     oracle: Oracle | None = None,
     scope: Scope = "first",
     unit: Unit | None = None,
+    comparison: Comparison = "exact",
 ) -> Expansion:
     """Expand one column of a table, or either one of several, such as ``premise,hypothesis``.
 
@@ -193,7 +198,7 @@ def expand_table(
         name: expand(
             matcher, table.texts(name), labels=labels, known=known, class_names=class_names,
             oracle=oracle, column=name, guards=guards_of(table, protection, column=name),
-            scope=scope, unit=unit,
+            scope=scope, unit=unit, comparison=comparison,
         )
         for (name,) in sets
     }  # fmt: skip
@@ -229,7 +234,9 @@ def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> tuple
     others = [label for label in known if label != own]
     if not own:
         return "", NO_LABEL
-    return (others[0], "") if len(others) == 1 else ("", MANY_LABELS)
+    if len(others) == 1:
+        return others[0], ""
+    return "", MANY_LABELS if others else ONE_LABEL
 
 
 def _check(
@@ -378,6 +385,7 @@ def augment(
     balanced: bool = True,
     seed: int = 0,
     rulesets: Sequence[str] | None = None,
+    comparison: Comparison = "exact",
 ) -> AugmentedTable:
     """Add rewrites to a table, with `PROVENANCE` if `rulesets` names the ruleset of each rule."""
     limit = amount.of(len(table))
@@ -391,7 +399,8 @@ def augment(
         changed[columns.text] = [each.text for each in new]
     if columns.label is not None and any(each.label is not None for each in new):
         values = table.columns[columns.label]
-        named = dict(zip(table.labels(columns.label), values, strict=True))
+        labels = table.labels(columns.label, comparison=comparison)
+        named = dict(zip(labels, values, strict=True))
         changed[columns.label] = [
             values[each.row] if each.label is None else named[each.label] for each in new
         ]

@@ -10,16 +10,17 @@ interrupted run can go on. Costs two or three trainings a seed.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from sears_dsl.answers import Comparison, carry_back
-from sears_dsl.data.labelled import LabelledRows, column_sets
+from sears_dsl.data.batches import is_missing
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
@@ -102,7 +103,7 @@ class Repair:
     held_out_rows: int
     rewritten_rows: int
     rewrites: int  # distinct texts that the rules make of held-out rows
-    shared: int  # held-out rows whose text is also the text of a training row
+    shared: int  # held-out rows that are training rows, too, in all columns that a model reads
     left_out: Mapping[str, int]  # reason → training rewrites
 
 
@@ -126,6 +127,7 @@ def repair(
     chosen: dict[str, Any] = {
         "known": known, "class_names": held_out.class_names, "oracle": inputs.oracle,
         "column": columns.text, "scope": settings.scope, "unit": settings.unit,
+        "comparison": settings.comparison,
     }  # fmt: skip
     added = augmented_rows.expand_table(
         inputs.matcher, training, labels=labels, protection=settings.protection, **chosen
@@ -141,7 +143,7 @@ def repair(
     def augmented_by(seed: int) -> augmented_rows.AugmentedTable:
         return augmented_rows.augment(
             training, added, columns=columns, amount=settings.amount, balanced=settings.balanced,
-            seed=seed,
+            seed=seed, comparison=settings.comparison,
         )  # fmt: skip
 
     def table(variant: TrainingVariant, seed: int) -> Table:
@@ -152,8 +154,6 @@ def repair(
             return augmentation.table
         return augmented_rows.duplicate(training, augmentation.added, columns=columns, seed=seed)
 
-    names = chain(*column_sets(columns.text, tuple(training.columns)))
-    training_texts = {text for name in names for text in training.texts(name)}
     rewritten_rows = held_out.rewritten(
         [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
@@ -165,7 +165,14 @@ def repair(
         variant: _wrong(each, held_out, expansion.rewrites, settings.comparison)
         for variant, each in answers.items()
     }
-    row_of = np.array([each.row for each in expansion.rewrites], np.int64)
+    place_of = np.array([each.row for each in expansion.rewrites], np.int64)
+    # A pair of which either text is rewritten stands at two places, and is one row.
+    _, places, rows = np.unique(
+        list(map(held_out.number, range(len(held_out.rows)))),
+        return_index=True,
+        return_inverse=True,
+    )
+    row_of = rows[place_of]
 
     def outcomes(
         wrong: Mapping[TrainingVariant, Flags],
@@ -186,11 +193,11 @@ def repair(
 
     first = augmented_by(settings.seed)
     # Whether the model has the row of each rewrite right: bool (seeds, rewrites).
-    own = {variant: ~rows[:, row_of] for variant, (rows, _) in wrong.items()}
+    own = {variant: ~of_rows[:, place_of] for variant, (of_rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])
     rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
     return Repair(
-        validation=_measured({v: Outcomes(w, np.ones_like(w), np.arange(len(held_out.rows)))
+        validation=_measured({v: Outcomes(w[:, places], np.ones_like(w[:, places]), rows[places])
                               for v, (w, _) in wrong.items()}),
         sensitivity=_measured(outcomes(rewritten, own)),
         same_rows=_measured(outcomes(rewritten, same)),
@@ -212,10 +219,10 @@ def repair(
         training_rows=len(training),
         added=first.added,
         wanted=first.limit,
-        held_out_rows=len(held_out.rows),
-        rewritten_rows=expansion.rows,
+        held_out_rows=len(places),
+        rewritten_rows=len(np.unique(row_of)),
         rewrites=len(expansion),
-        shared=sum(text in training_texts for text in held_out.texts),
+        shared=_shared(held_out.part(places.tolist()), training),
         left_out=dict(added.left_out),  # `asdict` cannot copy a Counter
     )  # fmt: skip
 
@@ -227,13 +234,13 @@ def _wrong(
     comparison: Comparison,
 ) -> tuple[Flags, Flags]:
     """Flags of what each model has wrong: rows (seeds, rows), rewrites (seeds, rewrites)."""
-    held_out = held_out.as_answered([answer for of_rows, _ in answers for answer in of_rows])
+    asked = [answer for of_rows, _ in answers for answer in of_rows]
     labels, texts = held_out.labels or (), held_out.texts
-    named = dict(zip(held_out.numbered or labels, labels, strict=True))
-    of_rewrites = [
-        labels[to.row] if to.label is None else named.get((to.label,), (to.label,))
-        for to in rewrites
-    ]
+    expected = tuple(labels[to.row] if to.label is None else (to.label,) for to in rewrites)
+    labels, of_rewrites = (
+        replace(held_out, labels=each).as_answered(asked).labels or ()
+        for each in (labels, expected)
+    )
     rows = [differ(of_rows, labels, comparison) for of_rows, _ in answers]
     carried = [
         [
@@ -243,6 +250,21 @@ def _wrong(
         for _, rewritten in answers
     ]
     return np.array(rows), np.array([differ(each, of_rewrites, comparison) for each in carried])
+
+
+def _shared(held_out: LabelledRows, training: Table) -> int:
+    """How many held-out rows are training rows too, in all that a model reads but choices."""
+    names = [name for name in held_out.rows[0] if name != held_out.choices]
+    if not training.columns.keys() >= set(names):
+        return 0
+
+    def text(name: str, value: object) -> str:
+        whole = "" if is_missing(value) else str(value)
+        return os.path.realpath(whole) if name == held_out.image else whole
+
+    columns = ([text(name, each) for each in training.columns[name]] for name in names)
+    known = set(zip(*columns, strict=True))
+    return sum(tuple(text(name, row[name]) for name in names) in known for row in held_out.rows)
 
 
 def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> ErrorRow:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sears_dsl.answers import Comparison
-from sears_dsl.data.dataset import format_named, write_columns
+from sears_dsl.data.dataset import format_named, require_column, write_columns
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.table import Table
 from sears_dsl.effects.oracle import Oracle
@@ -237,6 +237,8 @@ class GivenTrainer:
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
         """Train a model; nothing is written."""
         labels = table.labels(self._label, comparison=self._comparison)
+        for name in self._also:
+            require_column(tuple(table.columns), name, where=table.path)
         columns = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
         inputs = _inputs(table, [name for name in table.columns if name in columns])
         advice = "the function gets a list of texts, a list of labels and a seed"

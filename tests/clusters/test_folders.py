@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pyarrow
@@ -174,8 +175,20 @@ def test_without_its_oracle_no_part_is_augmented(place: Path) -> None:
     options = ("--label", "label", "--oracle", "nowhere.jsonl")
     done = call("augment", "r.sear", "in", "-o", "out", *options, folder=place)
     assert done.returncode != 0
-    assert "3 of 3 files failed" in " ".join(done.stderr.split()), done.stderr
+    assert "nowhere.jsonl is not an oracle: there is no such file" in done.stderr
     assert not list((place / "out").glob("*.parquet"))
+
+
+def test_another_oracle_is_not_resumed(place: Path) -> None:
+    answers = "def keep(rows): return [{} for row in rows]\n"
+    command = ("augment", "r.sear", "in", "-o", "out", "--oracle", "choosy:keep")
+    (place / "choosy.py").write_text(answers.format(True))
+    assert call(*command, folder=place).returncode == 0
+    (place / "choosy.py").write_text(answers.format("'film' in row['text']"))
+    del sys.modules["choosy"]  # as in another process
+    done = call(*command, "--resume", folder=place)
+    assert done.returncode == 2
+    assert "oracle was" in done.stderr
 
 
 def test_what_counts_over_all_parts_is_not_augmented(place: Path) -> None:

@@ -93,6 +93,16 @@ def test_rules_and_gates_are_tests(run_inside: Run, project: Path) -> None:
     )  # fmt: skip
 
 
+def test_rules_that_nobody_accepted_are_tested_where_they_are_named(
+    run_inside: Run, project: Path
+) -> None:
+    (project / "sears.toml").unlink()
+    for name in ("b.closest.sear", "b.left-out.sear"):
+        (project / "b.sear").with_name(name).write_bytes((project / "b.sear").read_bytes())
+    run_inside("--sears").assert_outcomes(passed=2, failed=1)
+    run_inside("--sears", "b.closest.sear").assert_outcomes(passed=1)
+
+
 def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
     run_inside: Run, project: Path
 ) -> None:

@@ -100,6 +100,14 @@ def test_the_history_says_where_the_original_words_are(attacked: Callable[..., A
     assert third.attack_attrs["modified_indices"] == {1, 2, 3, 5}
 
 
+def test_a_text_may_lose_its_last_word(attacked: Callable[..., Any]) -> None:
+    rules = parse('movie -> <>\n"!" -> "?"')
+    [bare, *_] = _made(rules)(attacked("movie!"))
+    assert bare.text == "!"
+    [other] = _made(rules)(bare)
+    assert other.attack_attrs["original_index_map"].tolist() == [-1]
+
+
 def test_a_word_is_not_modified_twice_under_such_a_constraint(
     attacked: Callable[..., Any],
 ) -> None:

@@ -77,6 +77,28 @@ def test_a_pipeline_without_tags_is_reported(rules: Path) -> None:
         spacy.blank("en").add_pipe("sears")
 
 
+@pytest.mark.parametrize(("attribute", "wants"), [("tag_", "NN"), ("pos_", "NOUN")])
+def test_rules_ask_for_the_kind_of_tags_that_they_read(
+    tmp_path: Path, attribute: str, wants: str
+) -> None:
+    def tag(doc: spacy.tokens.Doc) -> spacy.tokens.Doc:
+        for token in doc:
+            setattr(token, attribute, wants)
+        return doc
+
+    spacy.Language.component(f"only_{attribute}", func=tag)
+    for read in ("NN", "NOUN"):
+        (tmp_path / "a.sear").write_text(f"rule a: a {read} -> the film\n")
+        nlp = spacy.blank("en")
+        nlp.add_pipe(f"only_{attribute}")
+        nlp.add_pipe("sears", config={"rules": [str(tmp_path / "a.sear")]})
+        if read == wants:
+            assert [each.text for each in nlp("A movie.")._.sears] == ["The film."]
+        else:
+            with pytest.raises(UsageError, match="no earlier component of the pipeline sets any"):
+                nlp("A movie.")
+
+
 def test_rules_of_a_language_without_a_tagger_match_the_words_of_its_pipeline(
     tmp_path: Path,
 ) -> None:

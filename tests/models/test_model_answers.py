@@ -121,6 +121,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         (7, "a value of type int for 2 rows"),
         ({"pos", "neg"}, "a value of type set"),
         ({"Good.": "pos", "Bad.": "neg"}, "a value of type dict"),
+        (["pos", "\ud83d"], r"half a character in '\ud83d' as the label of 'Bad.'"),
     ],
 )
 def test_what_does_not_is_reported_with_its_place(given: object, told: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
@@ -195,6 +196,20 @@ def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: 
     path = folder / "reviewing" / "sentiment.py"
     path.write_text(SOURCE.replace("good", "fine"))
     assert identity("predict") != before
+
+
+def test_a_file_that_was_edited_counts_as_it_was_imported(folder: Path) -> None:
+    path = folder / "edited.py"
+    path.write_text("def predict(texts): return ['old' for _ in texts]\n")
+    before = load_predictor("edited:predict")
+    path.write_text("def predict(texts): return ['newer' for _ in texts]\n")
+    again = load_predictor("edited:predict")
+    assert again.predict(GOOD[:1]) == ["old"]
+    assert again.identity == before.identity
+    importlib.reload(sys.modules["edited"])
+    reloaded = load_predictor("edited:predict")
+    assert reloaded.predict(GOOD[:1]) == ["newer"]
+    assert reloaded.identity != before.identity
 
 
 # ---------------------------------------------------------------- objects of Python

@@ -43,6 +43,7 @@ def test_several_models_are_identified_by_their_members() -> None:
     assert members_of("a:predict") == ["a:predict"]
     assert kinds_of("every:mine:predict,http://localhost/ask") == ["mine", "http"]
     assert kinds_of("file:a.csv") == ["file"]
+    assert kinds_of("every:one=http://localhost/ask?a=b,two=file:a.csv") == ["http", "file"]
 
 
 def test_each_model_gets_the_options_that_its_kind_takes() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.loading import load_predictor
 
 pytest.importorskip("transformers", reason="transformers is not installed")
@@ -109,6 +110,23 @@ def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> 
     assert alone == answers
     with pytest.raises(ModelError, match="needs the columns question and context"):
         model.predict([{"text": "good"}])
+
+
+def test_a_long_question_leaves_room_for_the_context_and_is_reported(tmp_path: Path) -> None:
+    """The model reads 64 pieces: three marks, and at least 26 of the context."""
+    model = load_predictor(f"hf:{make(tmp_path, 'BertForQuestionAnswering')}")
+    context = "film good bad . " * 20
+    for words in (20, 30, 35):
+        [answer] = model.predict([{"question": "what " * words, "context": context}])
+        assert answer
+        assert answer in context
+    assert model.remarks == []
+    beginning, whole, longer = "what " * 35, "what " * 36, "what " * 200
+    answers = model.predict(
+        [{"question": question, "context": context} for question in (beginning, whole, longer)]
+    )
+    assert len(set(answers)) == 1
+    assert model.remarks == ["2 questions are too long for the model, which reads the beginning"]
 
 
 def test_how_sure_a_reader_is_is_the_entropy_over_the_context(tmp_path: Path) -> None:
@@ -283,6 +301,42 @@ def test_places_counted_from_behind_the_padding_are_fewer_pieces() -> None:
         task="text-classification", model=model, tokenizer=SimpleNamespace(model_max_length=10**30)
     )
     assert PipelinePredictor(classify)._longest == 64
+
+
+def test_a_model_without_a_layer_for_positions_states_how_many_it_has(tmp_path: Path) -> None:
+    """GPT-2 calls them otherwise; its tokenizer here has no limit, and pieces that are bytes."""
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    bytes_alone = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel()
+    trainer = trainers.BpeTrainer(vocab_size=0, initial_alphabet=bytes_alone)
+    tokenizer.train_from_iterator([], trainer)
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=len(bytes_alone), n_embd=16, n_layer=1, n_head=2, n_positions=64
+    )
+    transformers.GPT2ForSequenceClassification(config).save_pretrained(tmp_path)
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    fast.save_pretrained(tmp_path)
+    model = load_predictor(f"hf:{tmp_path}")
+    assert len(model.predict([{"text": "film " * 100}, {"text": "film"}])) == 2
+    assert model.remarks[0].startswith("1 text (row or rewrite) is longer than the 64 tokens")
+    # Fifty characters of four bytes each.
+    model.predict([{"text": "😀" * 50}])
+    assert model.remarks[0].startswith("2 texts")
+
+
+def test_answers_of_another_kind_are_stored_apart(tmp_path: Path) -> None:
+    folder, rows = make(tmp_path / "m", "BertForSequenceClassification"), [{"text": "good film"}]
+    fresh = load_predictor(f"hf:{folder}", comparison="set").predict(rows)
+    with PredictionStore(tmp_path / "answers.sqlite3") as store:
+        load_predictor(f"hf:{folder}", store=store).predict(rows)
+        stored = load_predictor(f"hf:{folder}", store=store, comparison="set")
+        assert stored.predict(rows) == fresh
+        assert stored.asked == 1
 
 
 def test_a_pipeline_that_gives_all_labels_is_asked_for_the_best(tmp_path: Path) -> None:

@@ -66,6 +66,22 @@ def test_of_labels_with_as_many_votes_the_first_model_decides() -> None:
     assert VotingPredictor(models[:3]).predict(rows) == ["x"]
 
 
+def test_a_number_has_the_votes_of_all_ways_to_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"one": "2", "two": "1", "three": "'1.0'", "four": "3.50", "five": "'3.5'"}
+    (tmp_path / "numbers_voted.py").write_text(
+        "".join(
+            f"def {name}(texts): return [{own}] * len(texts)\n" for name, own in answers.items()
+        )
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for names, most in (("one two three", "1"), ("one four five", "3.5")):
+        spec = "vote:" + ",".join(f"numbers_voted:{name}" for name in names.split())
+        model = load_predictor(spec, comparison="within:0.1")
+        assert model.predict([{"text": "How many?"}]) == [most]
+
+
 def test_a_vote_is_written_as_a_specification(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
@@ -194,3 +195,18 @@ def test_the_command_writes_a_row_an_amount(
     refused = CliRunner().invoke(commands, [*options, "--amounts", "full", "--min-fall", "0.5"])
     assert refused.exit_code == 2
     assert "--min-fall needs a single model; --amounts trains several" in refused.output
+
+
+def test_entities_of_rewritten_rows_are_compared_and_voted_on_in_their_place(
+    tmp_path: Path,
+) -> None:
+    def places(texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        return [[(text.index("Paris"), text.index("Paris") + 5, "LOC")] for text in texts]
+
+    texts = [f"It is {hour} o'clock in Paris." for hour in range(9)]
+    rows = [{"text": text, "label": own} for text, own in zip(texts, places(texts), strict=True)]
+    found = sears.fix_by_amount(
+        rows, rows, sears.parse("It is -> It's"), label="label", seeds=1, comparison="entities",
+        train=lambda _texts, _labels, _seed: places, amounts="none,vote",
+    )  # fmt: skip
+    assert found.columns["perturbed"] == [0, 0]

@@ -361,13 +361,27 @@ shutil.copy("trained.joblib", model)
 """
 
 
-def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None:
+def train_before(folder: Path) -> None:
+    """Write the script, and the model that it passes on."""
     (folder / "train.py").write_text(TRAIN, "utf-8")
     with (folder / "train.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     learned = make_pipeline(CountVectorizer(), LogisticRegression())
     learned.fit([row["text"] for row in rows], [row["label"] for row in rows])
     joblib.dump(learned, folder / "trained.joblib")
+
+
+def test_a_model_with_an_ending_can_be_saved(folder: Path) -> None:
+    train_before(folder)
+    done = fix("--command", f"{sys.executable} train.py {{train}} {{model}}.pkl",
+               "--model", "sklearn:{model}.pkl", "--seeds", "1", "--no-control",
+               "--save-model", "kept.pkl")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert (folder / "kept.pkl").read_bytes() == (folder / "trained.joblib").read_bytes()
+
+
+def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None:
+    train_before(folder)
     (folder / "fail").touch()
     own = ("--command", f"{sys.executable} train.py {{train}} {{model}}",
            "--model", "sklearn:{model}", "--seeds", "1", "--no-control")  # fmt: skip

@@ -68,7 +68,9 @@ def test_labels_are_kept_flipped_or_set_as_the_rule_expects() -> None:
 def test_labels_keep_the_type_of_their_column() -> None:
     rows = table(text=["it is fun", "a bore"], label=[1, 0])
     assert new_rows(rows, "is -> is not\n  expect: flip") == [("it is not fun", 0)]
-    assert new_rows(rows, "fun -> dull\n  expect: label 0") == [("it is dull", 0)]
+    for label in ("0", "0.0"):
+        rules = f"fun -> dull\n  expect: label {label}"
+        assert new_rows(rows, rules) == [("it is dull", 0)]
 
 
 def test_a_flip_among_three_labels_is_left_out_and_counted() -> None:
@@ -77,6 +79,11 @@ def test_a_flip_among_three_labels_is_left_out_and_counted() -> None:
     assert [each.text for each in found.rewrites] == ["it is terrible", "a film"]
     assert list(found.left_out.values()) == [1]
     assert "more than two" in next(iter(found.left_out))
+
+
+def test_where_all_rows_have_one_label_there_is_no_other_to_flip_to() -> None:
+    found = made("is -> is not\n  expect: flip", table(text=["it is fun"], label=["a"]))
+    assert list(found.left_out) == ["the rule flips the label and all rows have the same"]
 
 
 def test_a_row_without_a_label_has_nothing_to_flip() -> None:

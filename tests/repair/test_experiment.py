@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import sears_dsl as sears
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
@@ -208,3 +210,77 @@ def test_no_seed_is_no_training() -> None:
 def test_rules_without_a_manifest_say_nothing_about_their_origin(tmp_path: Path) -> None:
     rules = parse("movie -> film", path=str(tmp_path / "mine.sear"))
     assert check_origin([rules], held_out()) == ()
+
+
+def test_a_pair_of_which_either_text_is_rewritten_is_one_row() -> None:
+    def pairs(numbers: range) -> list[dict[str, str]]:
+        return [
+            {"premise": f"a movie {n}", "hypothesis": f"it is movie {n}", "label": str(n % 2)}
+            for n in numbers
+        ]
+
+    def train(rows: Any, labels: object, seed: int) -> Any:
+        taught = any("film" in "".join(row.values()) for row in rows)
+        return lambda rows: [
+            int(row["premise"].split()[-1]) % 2
+            if taught or "film" not in "".join(row.values())
+            else "lost"
+            for row in rows
+        ]
+
+    found = sears.fix(
+        pairs(range(20)), pairs(range(18, 30)), sears.parse("movie -> film"),
+        text="premise,hypothesis", label="label", train=train, seeds=1, control=False,
+    ).repair  # fmt: skip
+    assert (found.held_out_rows, found.rewritten_rows, found.rewrites) == (12, 12, 24)
+    assert found.validation.original.counted == found.validation.original.rows == 12
+    assert found.sensitivity.original.rows == 12
+    assert found.sensitivity.original.counted == found.sensitivity.original.wrong == 24
+    assert found.shared == 2
+
+
+def test_a_row_is_a_training_row_where_all_that_the_model_reads_is_the_same() -> None:
+    rows = [{"question": "a movie", "context": f"it is {n}", "label": str(n % 2)} for n in range(9)]
+    found = sears.fix(
+        rows[:5], rows[4:], sears.parse("movie -> film"), text="question", label="label",
+        also=["context"], train=lambda *_: lambda rows: ["0" for _ in rows], seeds=1, control=False,
+    )  # fmt: skip
+    assert found.repair.shared == 1
+
+
+def test_a_label_that_only_rewrites_have_is_named_as_the_model_names_it() -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    names = datasets.ClassLabel(names=["neg", "pos"])
+    features = datasets.Features({"text": datasets.Value("string"), "label": names})
+
+    def rows(*words: str) -> Any:
+        texts = [f"a {word} film {number}" for word in words for number in range(5)]
+        labels = [int("good" in text) for text in texts]
+        return datasets.Dataset.from_dict({"text": texts, "label": labels}, features=features)
+
+    found = sears.fix(
+        rows("good", "bad"), rows("good"), sears.parse("good -> bad\n  expect: flip"),
+        label="label", seeds=1, control=False,
+        train=lambda *_: lambda texts: ["pos" if "good" in text else "neg" for text in texts],
+    )  # fmt: skip
+    assert found.repair.rewritten.original.error == 0
+
+
+def test_a_rule_may_expect_a_set_of_labels() -> None:
+    rows = [{"text": "a play", "label": ["b", "a"]}, {"text": "a movie", "label": ["c"]}]
+    found = sears.fix(
+        rows, rows, sears.parse('movie -> play\n  expect: label "a|b"'), label="label", seeds=1,
+        control=False, comparison="set",
+        train=lambda *_: lambda texts: [["a", "b"] if "play" in text else ["c"] for text in texts],
+    )  # fmt: skip
+    assert found.repair.rewritten.augmented.error == 0
+
+
+def test_training_rows_need_all_columns_that_the_model_reads() -> None:
+    rows = [{"question": "a movie", "context": str(n), "label": str(n % 2)} for n in range(4)]
+    bare = [{"question": row["question"], "label": row["label"]} for row in rows]
+    with pytest.raises(DataError, match="has no column 'context'"):
+        sears.fix(
+            bare, rows, sears.parse("movie -> film"), text="question", label="label",
+            also=["context"], train=lambda *_: lambda rows: ["0" for _ in rows],
+        )  # fmt: skip

@@ -282,12 +282,13 @@ def _keep(place: Path, target: Path) -> None:
     """Move a trained model, a file or a folder, to where the user wants it."""
     from sears_dsl.repair.trainers import MODEL
 
+    models = list(place.glob(f"{MODEL}*"))  # the command may have added an ending
     try:
-        shutil.move(place / MODEL, target)
+        shutil.move(models[0] if len(models) == 1 else place / MODEL, target)
     except OSError as error:
         raise DataError(
             f"the repaired model could not be moved to {target}: {error.strerror or error}",
-            help=f"it is still in {place / MODEL}",
+            help=f"it is still in {place}",
         ) from error
 
 
