@@ -45,11 +45,11 @@ def reach_verdict(
     """Return the decision and its reasons: first what failed, then what could not be judged."""
     outcomes = [each.outcome for each in judgements]
     counts = {outcome: outcomes.count(outcome) for outcome in get_args(JudgementOutcome)}
+    nothing_right = effects.rules and not effects.right.any()
     if not gates.any_limit:
-        nothing_right = effects.rules and not effects.right.any()
         return document.Verdict(
             outcome="not judged" if nothing_right else "measured",
-            reasons=("the model gets no row right" if nothing_right else "no limit is set",),
+            reasons=(_NO_ROW_RIGHT if nothing_right else "no limit is set",),
             counts=counts,
         )
     all_rules, about_all = _judge_all(whole, gates)
@@ -63,7 +63,8 @@ def reach_verdict(
     of_robustness = () if robustness is None else robustness.gates
     others = [(f"{each.gate}: {each.reason}", each.outcome) for each in of_robustness]
     failures += [reason for reason, outcome in (together, *others) if outcome in fails]
-    unjudged = list(_unjudged(judgements))
+    unjudged = [_NO_ROW_RIGHT] if nothing_right else []
+    unjudged += _unjudged(judgements)
     if not gates.require_support:
         unjudged += [why for why, outcome in (*others, together) if outcome == "not judged"]
     passed = counts["passed"] or "passed" in {outcome for _, outcome in (together, *others)}
@@ -106,6 +107,7 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
     )
 
 
+_NO_ROW_RIGHT = "the model gets no row right"
 _SHOWN = 3
 _NAMED = 5
 _SENTENCE_COLUMNS = (TEXT, LABEL, TEMPLATE)
