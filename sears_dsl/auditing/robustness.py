@@ -267,7 +267,7 @@ def why_no_classes(effects: Effects, further: Iterable[str] = ()) -> str:
     """
     rows = effects.data.labels or ()
     several = any(len(of_row) != 1 for of_row in rows)
-    if several or any(each.comparison != "exact" for each in effects.rules):
+    if several or effects.comparison != "exact":
         return "answers are free text"
     labels = _all_labels(effects, further)
     if not labels:

@@ -534,3 +534,25 @@ def test_rules_that_never_fire_hide_no_result_on_sentences(templates: Path) -> N
         "No rule was tested; the model gets 90% of the rows and 12% of 34 template sentences right."
         in done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("comparison", "labels", "answer"),
+    [("squad", ("the cat", "cat"), "cat"), ("set", ("a|b", "b|a"), "a|b")],
+)
+def test_nobody_guesses_among_answers_that_are_no_classes(
+    comparison: Any, labels: tuple[str, str], answer: str
+) -> None:
+    """Compared as strings, no constant answer would be right on both templates."""
+    text = "set KIND = new | old\n" + "".join(
+        f'template {name}: "A {{KIND}} {name}."\n  label: "{label}"\n'
+        for name, label in zip(("film", "play"), labels, strict=True)
+    )
+    found = sears.audit(
+        lambda texts: [answer] * len(texts), None, sears.parse(text), comparison=comparison,
+        scorer=None, gates=["above-constant:all=50%"], min_support=1,
+    )  # fmt: skip
+    assert found.verdict.outcome == "not judged"
+    assert found.robustness is not None
+    assert found.robustness.labels is None
+    assert [each.constant for each in found.document.columns] == [None]

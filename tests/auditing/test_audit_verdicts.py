@@ -239,7 +239,9 @@ def test_what_is_not_proven_is_not_called_a_failure_of_the_model() -> None:
     assert "1 of 1 rule flips more than 5.0%" in conclusion(clear)
 
 
-@pytest.mark.parametrize("demand", ["robust:all=0%", "invariant:all=0%", "local:all=100%", "turn=0"])
+@pytest.mark.parametrize(
+    "demand", ["robust:all=0%", "invariant:all=0%", "local:all=100%", "turn=0"]
+)
 def test_a_model_that_gets_no_row_right_passes_nothing(demand: str) -> None:
     rules = parse("rule film: movie -> film\nrule turn: movie -> reel\n  expect: label no\n")
     verdict = audited(rows_of("w" * 30), rules=rules, gates=Gates(own=(read_gate(demand),))).verdict
