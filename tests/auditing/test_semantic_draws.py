@@ -164,3 +164,18 @@ def test_rates_that_mean_nothing_are_refused() -> None:
     fixed = sears.parse("movie -> film")
     with pytest.raises(sears.UsageError, match="no rule draws at random"):
         sears.audit(no_capitals, ROWS, fixed, scorer=None, rates=["5%"])
+
+
+def test_a_rule_that_changes_nothing_in_the_first_draw_counts_by_the_others() -> None:
+    rules = sears.parse("rule quiet: movie -> film\n  rate: 10%\n")
+    rows = [("A movie.", "good"), ("The movie.", "good"), ("A movie indeed.", "good")]
+    found = sears.audit(
+        lambda texts: ["bad" if "film" in text else "good" for text in texts], rows, rules,
+        scorer=None, gates=["robust:all=0%"], draws=5, seed=1, min_support=1,
+    )  # fmt: skip
+    assert found.rules[0].changed == 0
+    assert found.robustness is not None
+    assert [(each.about, each.rows, each.after) for each in found.robustness.records] == [
+        ("all rules", 2, 0.0), ("rule", 2, 0.0),
+    ]  # fmt: skip
+    assert found.verdict.outcome == "failed"
