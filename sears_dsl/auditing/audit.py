@@ -64,7 +64,7 @@ def reach_verdict(
     others = [(f"{each.gate}: {each.reason}", each.outcome) for each in of_robustness]
     failures += [reason for reason, outcome in (together, *others) if outcome in fails]
     unjudged = [_NO_ROW_RIGHT] if nothing_right else []
-    unjudged += _unjudged(judgements)
+    unjudged += _unjudged(effects.rules, judgements, gates)
     if not gates.require_support:
         unjudged += [why for why, outcome in (*others, together) if outcome == "not judged"]
     passed = counts["passed"] or "passed" in {outcome for _, outcome in (together, *others)}
@@ -81,12 +81,15 @@ def reach_verdict(
     )
 
 
-def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
-    """The gates none of whose rules could be judged."""
+def _unjudged(
+    rules: Sequence[RuleEffect], judgements: Sequence[Judgement], gates: Gates
+) -> Iterator[str]:
+    """The gates none of whose rules could be judged, by the gate's limit or a stricter one."""
     of_gate: dict[str, set[JudgementOutcome]] = {}
-    for judgement in judgements:
-        if judgement.limit is not None:
-            of_gate.setdefault(judgement.limit_from, set()).add(judgement.outcome)
+    for rule, judgement in zip(rules, judgements, strict=True):
+        for limit, gate in gates.limits_of(rule):
+            if judgement.against <= limit:
+                of_gate.setdefault(gate, set()).add(judgement.outcome)
     for gate, outcomes in of_gate.items():
         if outcomes == {"not judged"}:
             yield f"{gate}: no rule was tested on enough rows to be judged"
