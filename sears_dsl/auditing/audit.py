@@ -241,6 +241,7 @@ def audit(
         oracle=circumstances.oracle,
         noise=dict(circumstances.noise),
         sentences=None if beside is None else _sentence_answers(beside),
+        sure_from=choices.sure_from,
     )
 
 

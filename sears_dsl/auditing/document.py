@@ -259,7 +259,10 @@ class SentenceAnswers(DocumentRecord):
 
 
 class AuditDocument(DocumentRecord):
-    """Everything about an audit; `sentences` are those of templates beside rows of data."""
+    """Everything about an audit; `sentences` are those of templates beside rows of data.
+
+    An answer is sure from the confidence `sure_from` on; None in audits of earlier versions.
+    """
 
     format: Literal["sears-audit"] = "sears-audit"
     version: Literal[1] = 1
@@ -294,6 +297,7 @@ class AuditDocument(DocumentRecord):
     oracle: str | None = None
     noise: dict[str, str] = {}
     sentences: SentenceAnswers | None = None
+    sure_from: float | None = None
 
     def __repr__(self) -> str:
         return f"<AuditDocument of {self.model}: {conclusion(self)}>"
