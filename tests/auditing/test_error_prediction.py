@@ -342,6 +342,27 @@ def test_rows_of_which_two_columns_are_rewritten_are_those_of_the_file(named: st
         predict_errors({"a": part}, data=rows[1:])
 
 
+def test_rows_with_choices_and_pictures_are_those_of_the_file(tmp_path: Path) -> None:
+    pictures = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    pictures.new("RGB", (4, 4)).save(tmp_path / "good.png")
+    rows = [
+        {"q": f"Is movie {number} good?", "label": "yes", "choices": ["yes", "no"],
+         "picture": "none.png" if number % 10 == 3 else "good.png"}
+        for number in range(120)
+    ]  # fmt: skip
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.warns(UserWarning, match="12 rows are left out"):
+        audit = sears.audit(
+            lambda rows: ["yes" if "7" in row["q"] else "no" for row in rows], file,
+            sears.parse("movie -> film"), text="q", label="label", scorer=None, choices="choices",
+            image="picture",
+        )  # fmt: skip
+    document = sears.predict_errors(audit, data=file).document
+    assert document.wrong.total == 2 * 108
+    assert not any("choices" in each.name or "picture" in each.name for each in document.features)
+
+
 def test_numbers_are_numbers_in_every_format(tmp_path: Path) -> None:
     rows = [{**row, "age": place} for place, row in enumerate(ROWS)]
     lines = "".join(f"{row['text']},yes,{row['age']}\n" for row in rows)
