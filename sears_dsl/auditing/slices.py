@@ -427,7 +427,7 @@ def _agreement(cell: Any, where: str) -> SliceValue:
 def _annotations(cell: Any, where: str) -> list[str]:
     """The answer of each annotator; equal answers are not merged."""
     if isinstance(cell, Mapping):
-        cell = cell.get("text")
+        cell = cell.get("text", cell.get("answer"))
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):

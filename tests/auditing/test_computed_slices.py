@@ -71,6 +71,16 @@ def test_whole_numbers_that_no_float_can_hold_stay_as_they_are() -> None:
     assert parts_of(values) == list(map(str, values))
 
 
+def test_agreement_is_that_of_the_answers_of_vqa_too() -> None:
+    cell = [
+        {"answer": "yes", "answer_id": 1},
+        {"answer": "yes"},
+        {"answer": "no"},
+        {"answer": "so"},
+    ]
+    assert Computed("agreement", "answers", [cell]).parts() == ["50%"]
+
+
 def test_short_texts_are_counted_word_by_word_and_long_ones_in_ranges() -> None:
     lengths = [1, 1, 2, 9, 10, 30]
     short = Computed("words", "t", ["x " * length for length in lengths]).parts()
