@@ -368,11 +368,12 @@ def read_audit(path: Path) -> AuditDocument:
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
     """Read audits by the names of their folders, or by their paths if two names are the same."""
-    names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
+    places = [(path.parent if path.name == "audit.json" else path).resolve() for path in paths]
+    if len(set(places)) < len(places):
+        raise UsageError("an audit is named twice", help="name each audit once")
+    names = [place.name for place in places]
     if len(set(names)) < len(names):
         names = list(map(str, paths))
-    if len(set(names)) < len(names):
-        raise UsageError("an audit is named twice", help="name each audit once")
     return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}
 
 

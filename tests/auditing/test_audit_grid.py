@@ -14,7 +14,7 @@ from rich.console import Console
 
 import sears_dsl as sears
 from sears_dsl.auditing.comparison import compare
-from sears_dsl.auditing.document import AuditDocument, write_document
+from sears_dsl.auditing.document import AuditDocument, read_audits, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.grids import GridDocument, grid
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
@@ -43,6 +43,16 @@ def flipping(rows: set[int], *, model: str = "known") -> AuditDocument:
 
 
 SOME, ALL = set(range(1, 5)), set(range(1, 31))
+
+
+def test_the_folder_that_one_is_in_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_document(flipping(SOME), tmp_path / name / "audit.json")
+    monkeypatch.chdir(tmp_path / "one")
+    assert list(read_audits([Path(), Path("../other/audit.json")])) == ["one", "other"]
 
 
 def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:

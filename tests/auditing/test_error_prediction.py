@@ -296,8 +296,9 @@ def test_next_to_nothing_is_written_without_a_minus(document: ErrorsDocument) ->
         assert "-0.00" not in report
 
 
-def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:
-    done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / "clean"))
+@pytest.mark.parametrize("again", ["clean", "clean/audit.json", "../{}/clean"])
+def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path, again: str) -> None:
+    done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / again.format(tmp_path.name)))
     assert isinstance(done.exception, UsageError)
     assert "an audit is named twice" in str(done.exception)
 
