@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, lost_rewrites
-from sears_dsl.auditing.slices import as_numbers, for_rows, is_empty
+from sears_dsl.auditing.slices import as_numbers, cell_words, for_rows
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
@@ -234,10 +234,10 @@ def column_accuracies(
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
     for column, values in columns.items():
-        words = ["" if is_empty(value) else str(value) for value in for_rows(effects.data, values)]
-        if len(words) != len(rows) or as_numbers(words) is not None:
+        cells = for_rows(effects.data, values)
+        if len(cells) != len(rows) or as_numbers(cells) is not None:
             continue
-        names, group = np.unique(np.array(words, object), return_inverse=True)
+        names, group = np.unique(np.array(cell_words(cells), object), return_inverse=True)
         yield ColumnAccuracy(
             column=writable(column),
             values=len(names),

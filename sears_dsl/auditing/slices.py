@@ -145,7 +145,10 @@ def slicings(
                 f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
                 help="read it from the same file with the same options",
             )
-        parts[name if name not in parts else f"column {name}"] = of_rows
+        slicing = name
+        while slicing in parts:
+            slicing = f"column {slicing}"
+        parts[slicing] = of_rows
     return parts
 
 
