@@ -248,11 +248,11 @@ def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path
 
 def test_sentences_that_the_model_refuses_are_counted_in_the_notes() -> None:
     def refusing(texts: list[str]) -> list[str]:
-        if any("bad" in text for text in texts):
+        if any("flop" in text for text in texts):
             raise RowsRefused("content filter")
         return ["positive"] * len(texts)
 
-    text = 'set KIND = film | bad film\ntemplate a: "A {KIND}."\n  label: positive\n'
+    text = 'set KIND = film | flop\ntemplate a: "A {KIND}."\n  label: positive\n'
     model = CachedPredictor(CallablePredictor(refusing), on_error="skip")
     with pytest.warns(UserWarning, match="refused 1 text"):
         found = sears.audit(model, [("A play.", "positive")], sears.parse(text), scorer=None)

@@ -83,16 +83,16 @@ def test_agreement_is_that_of_the_answers_of_vqa_too() -> None:
 
 def test_two_slicings_share_no_name_and_values_are_those_of_the_parts() -> None:
     rows = [
-        {"q": "A movie.", "label": "x", "length": "a", "column length": "b", "src": src}
+        {"q": "A movie.", "label": "x", "length": "a", "column length": "b", "s": src}
         for src in ("a", 1, 1.0)
     ]
     found = sears.audit(
         lambda texts: ["x"] * len(texts), rows, sears.parse("zzz -> zz"), text="q", label="label",
-        scorer=None, slices=["column length", "length", "src"],
+        scorer=None, slices=["column length", "length", "s"],
     ).document  # fmt: skip
     parts = [(each.slicing, each.value, each.rows) for each in found.slices[-4:]]
     assert parts == [
-        ("column length", "b", 3), ("column column length", "a", 3), ("src", "1", 2), ("src", "a", 1)
+        ("column length", "b", 3), ("column column length", "a", 3), ("s", "1", 2), ("s", "a", 1)
     ]  # fmt: skip
     assert [each.values for each in found.columns] == [1, 1, 2]
 
