@@ -18,7 +18,15 @@ import numpy as np
 
 from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.auditing import document, template_answers, totals
-from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
+from sears_dsl.auditing.gates import (
+    CERTAIN,
+    Gates,
+    Judgement,
+    JudgementOutcome,
+    judge,
+    judge_share,
+    unrounded,
+)
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -455,7 +463,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if effects.rules and not gates.any_limit:
         yield (
             "No limit on the rate of flips, max-flip-rate, is set. A small q is evidence that a "
-            f"rule fails on more than {percent(gates.tolerated)} of its rows. A discovered rule "
+            f"rule fails on more than {unrounded(gates.tolerated)} of its rows. A discovered rule "
             "may change the meaning of up to that share, and there a flip need not be a mistake."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]

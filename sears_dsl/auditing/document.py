@@ -30,7 +30,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
+from sears_dsl.auditing.gates import (
+    CERTAIN,
+    Judgement,
+    JudgementOutcome,
+    beside_limit,
+    lost_rewrites,
+    unrounded,
+)
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
@@ -520,11 +527,12 @@ def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
     own = "its" if one else "their"
     if len(limits) > 1:
         return f"more of {own} tested rows than allowed"
-    return f"more than {percent(limits.pop())} of {own} tested rows"
+    return f"more than {unrounded(limits.pop())} of {own} tested rows"
 
 
 def _worst(records: Sequence[RuleRecord]) -> str:
     worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
     failures = worst.judgement.failures
-    share = f"{failures.count:,} of {failures.total:,} ({percent(failures.rate)})"
+    rate = beside_limit(failures.rate or 0.0, worst.judgement.against)
+    share = f"{failures.count:,} of {failures.total:,} ({rate})"
     return f"{', above all' if len(records) > 1 else ':'} {worst.name} with {share}"

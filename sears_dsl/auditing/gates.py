@@ -297,6 +297,23 @@ def lost_rewrites(refused: int, rejected: int) -> str:
     return " and ".join(words)
 
 
+def unrounded(limit: float) -> str:
+    """A limit in per cent, with the digits that it was given with."""
+    return f"{100 * limit:g}%"
+
+
+def beside_limit(rate: float, limit: float) -> str:
+    """A rate with as many digits as show whether it is above the limit.
+
+    Example:
+        >>> [beside_limit(each, 0.125) for each in (0.124, 0.126, 0.1251)]
+        ['12%', '13%', '12.51%']
+    """
+    digits = [percent(rate), *(f"{100 * rate:.{places}f}%" for places in range(1, 16))]
+    agreeing = (each for each in digits if (float(each[:-1]) / 100 > limit) == (rate > limit))
+    return next(agreeing, digits[-1])
+
+
 def judge_share(
     share: Share,
     *,
@@ -321,14 +338,12 @@ def judge_share(
         return "not judged", few
     if limit is None:
         return "measured", "no limit is set"
-    rate, most = percent(share.rate), percent(limit)
-    if rate == most and share.rate != limit:
-        rate = f"{100 * share.rate:#.3g}%"  # one more digit
-    shown = f"{share.count:,} of {share.total:,} fail ({rate})"
+    most = unrounded(limit)
+    shown = f"{share.count:,} of {share.total:,} fail ({beside_limit(share.rate, limit)})"
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"
     if gates.judge_by == "proof":
-        interval = f"{shown}; the 95% interval ends at {percent(share.high)}"
+        interval = f"{shown}; the 95% interval ends at {beside_limit(share.high, limit)}"
         if share.high > limit:
             return "failed", f"{interval}, above {most}"
         return "passed", f"{interval}, within {most}"

@@ -461,10 +461,13 @@ def test_one_worse_rule_among_many_is_seen() -> None:
       "changed too few rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(), "1 of 1 rule clearly flips more than 10% of its tested rows: "
       "movie -> film (film) with 12 of 30 (40%); 1 rule changed too few rows to be judged."),
-     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no judged rule flips more than 5.0% of "
+     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no judged rule flips more than 5% of "
       "its tested rows; 1 rule changed too few rows to be judged."),
      ("f" * 2 + "k" * 28, Gates(flip_rate=0.05), "The model fails: 1 of 1 rule flips more than "
-      "5.0% of its tested rows: movie -> film (film) with 2 of 30 (6.7%), though this may be "
+      "5% of its tested rows: movie -> film (film) with 2 of 30 (6.7%), though this may be "
+      "chance; 1 rule changed too few rows to be judged."),
+     ("f" * 43 + "k" * 157, Gates(flip_rate=0.213), "The model fails: 1 of 1 rule flips more than "
+      "21.3% of its tested rows: movie -> film (film) with 43 of 200 (22%), though this may be "
       "chance; 1 rule changed too few rows to be judged."),
      ("fff", Gates(flip_rate=0.05), "Too few rows were tested to judge the model: no rule changes "
       "more than 3 rows that the model gets right, and 20 are needed."),

@@ -118,13 +118,15 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     failed = audited(data, rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert failed.outcome == "failed"
     assert failed.reasons == (
-        "all rules together: 2 of 20 fail (10%), above 5.0%, though this may be chance",
+        "all rules together: 2 of 20 fail (10%), above 5%, though this may be chance",
     )
-    # A rate that would look like its limit is shown with one more digit.
+    # Limits are not rounded, so that a rate is not said to be above what it is below.
     above = audited(data, rules=rules, gates=Gates(rows_flipped=0.0996)).verdict
     assert above.reasons == (
-        "all rules together: 2 of 20 fail (10.0%), above 10%, though this may be chance",
+        "all rules together: 2 of 20 fail (10%), above 9.96%, though this may be chance",
     )
+    near = audited(data, rules=rules, gates=Gates(rows_flipped=0.1049)).verdict
+    assert near.all_rules_reason == "2 of 20 fail (10%), at most 10.49%"
     few = audited(rows_of("kkk"), rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert few.outcome == "not judged"
 
@@ -239,17 +241,17 @@ def test_what_is_not_proven_is_not_called_a_failure_of_the_model() -> None:
     document = audited(rows_of("k" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
     assert document.verdict.outcome == "failed"
     assert conclusion(document) == (
-        "The model fails: it is not proven that 1 of 1 rule flips no more than 5.0% of its tested "
+        "The model fails: it is not proven that 1 of 1 rule flips no more than 5% of its tested "
         "rows: movie -> film (film) with 0 of 40 (0%)."
     )
     whole = audited(rows_of("k" * 40), rules=FILM, gates=Gates(rows_flipped=0.05, judge_by="proof"))
     assert conclusion(whole) == (
         "The model fails: all rules together: 0 of 40 fail (0%); the 95% interval ends at 8.8%, "
-        "above 5.0%."
+        "above 5%."
     )
     # What is clearly above the limit is said to be so.
     clear = audited(rows_of("f" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
-    assert "1 of 1 rule flips more than 5.0%" in conclusion(clear)
+    assert "1 of 1 rule flips more than 5%" in conclusion(clear)
 
 
 @pytest.mark.parametrize(

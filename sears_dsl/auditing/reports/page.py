@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from sears_dsl.auditing import document as documents
-from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.gates import CERTAIN, unrounded
 from sears_dsl.auditing.reports import markdown, sheet
 from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
 from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
@@ -468,7 +468,7 @@ def _numbers(record: documents.RuleRecord, document: documents.AuditDocument) ->
         ("rows changed", f"{record.changed:,}"),
         ("of these, right before", f"{record.right:,}"),
         ("failure rate", sheet.rate_with_interval(judgement.failures)),
-        ("limit", "none" if judgement.limit is None else percent(judgement.limit)),
+        ("limit", "none" if judgement.limit is None else unrounded(judgement.limit)),
         (f"p, against {percent(judgement.against)}", _probability(judgement.p_value)),
         ("q, over all rules", _probability(judgement.q_value)),
         ("flips", f"{record.flips.count:,} of {record.flips.total:,}"),
