@@ -17,7 +17,7 @@ from audited import audited, rows_of
 import sears_dsl as sears
 from sears_dsl.auditing.comparison import NO_ROW, compare
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
-from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.gates import Gate, Gates, read_gate
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
@@ -492,7 +492,13 @@ def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) ->
 def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
     unlimited = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
     assert "no limit is set" in unlimited
-    assert "rules exceed their limit" not in unlimited
+    assert "rules failed" not in unlimited
+    robust = Gates(own=(read_gate("robust:all=100%"),))
+    of_all = Page(audit_page(audited(rows_of("f" * 30), rules=RULES, gates=robust))).text
+    assert "rules measured; none has a limit" in of_all
+    proof = Gates(flip_rate=0.05, judge_by="proof")
+    unproven = Page(audit_page(audited(rows_of("k" * 30), rules=RULES, gates=proof))).text
+    assert "rules failed" in unproven
     silent = Page(audit_page(audited(rows_of("k" * 30), rules=parse("play -> show")))).text
     assert "Each rule in detail" not in silent
 

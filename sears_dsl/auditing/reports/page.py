@@ -128,10 +128,10 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
         )
     counts = document.verdict.counts
     # Without a limit no rule can fail, and "0 of 41" would read as praise.
-    unlimited = document.verdict.outcome == "measured"
+    limited = any(each.judgement.limit is not None for each in document.rules)
     yield (
-        f"{counts['measured' if unlimited else 'failed']} of {len(document.rules):,}",
-        "rules measured; no limit is set" if unlimited else "rules exceed their limit",
+        f"{counts['failed' if limited else 'measured']} of {len(document.rules):,}",
+        "rules failed" if limited else "rules measured; none has a limit",
         f"{counts['not judged']} changed too few rows to be judged",
     )
     sure = "flips with high confidence"
