@@ -503,6 +503,12 @@ def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
     assert "Each rule in detail" not in silent
 
 
+def test_a_model_that_is_not_judged_is_not_said_to_want_rows() -> None:
+    wrong = Page(audit_page(audited(rows_of("w" * 300), rules=RULES, gates=GATES))).text
+    assert "The model cannot be judged" in wrong
+    assert "Too few rows" not in wrong
+
+
 def test_the_axis_of_rates_holds_every_rate_but_not_the_intervals_of_few_rows() -> None:
     many, few = share_of(0, 40), share_of(2, 5)
     assert top_for([many], [0.1]) == 0.2

@@ -30,7 +30,7 @@ _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"
 _TITLES = {
     "failed": "The model fails",
     "passed": "The model passes",
-    "not judged": "Too few rows were tested to judge the model",
+    "not judged": "The model cannot be judged",
     "measured": "Measured; no limit is set",
 }
 _REASONS = 6
