@@ -269,3 +269,11 @@ def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
                                  "--fail-if-worse"]).exit_code == 0  # fmt: skip
     printed = run(compare_command, [*paths, "--json", "--quiet"])
     assert json.loads(printed.stdout) == json.loads(written)
+
+
+def test_a_model_that_was_not_tested_is_not_said_to_do_better() -> None:
+    wrong = audited(rows_of("w" * 40), rules=RULES)
+    found = grid({"a": flipping(SOME), "b": flipping(set()), "c": flipping(set())})
+    assert any(line.startswith("only a fails on") for line in found.summary)
+    tested_once = grid({"a": audited(rows_of("f" * 40), rules=RULES), "b": wrong})
+    assert not any(line.startswith("only a fails on") for line in tested_once.summary)
