@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
@@ -175,9 +176,10 @@ def audit(
 ) -> document.AuditDocument:
     """Count, judge and explain effects; `columns` has what to slice by, with a value a row."""
     choices = circumstances.choices
-    judgements = judge(
-        effects.rules, gates, templates=None if sentences is None else sentences.templates
+    judged = partial(
+        judge, gates=gates, templates=None if sentences is None else sentences.templates
     )
+    judgements = judged(effects.rules)
     alone = totals.flips_alone(effects)
     whole = totals.count_together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
@@ -198,7 +200,6 @@ def audit(
     # Sentences that are the rows and sliced by template are in every number already.
     known = sentences is None or (sentences.are_rows and TEMPLATE in (columns or {}))
     beside = None if known else sentences
-    drawn = tuple(totals.over_draws(effects, later))
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -230,7 +231,7 @@ def audit(
             ),
             *_doubts(records),
             *_unscored(effects, circumstances),
-            *_worse_draws(drawn, records),
+            *_worse_draws(judgements, effects, later, judged),
             *_unasked(robust, gates, choices),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
@@ -243,7 +244,7 @@ def audit(
             *template_answers.template_column(beside, effects),
         ),
         draws=1 + len(later),
-        drawn=drawn,
+        drawn=tuple(totals.over_draws(effects, later)),
         rates=tuple(totals.over_rates(effects, by_rate)),
         fillers=None if sentences is None else template_answers.filler_grid(sentences),
         oracle=circumstances.oracle,
@@ -518,21 +519,25 @@ def _nothing_right(effects: Effects) -> str:
 
 
 def _worse_draws(
-    drawn: Sequence[totals.DrawnRule], records: Sequence[document.RuleRecord]
+    judgements: Sequence[Judgement],
+    effects: Effects,
+    later: Sequence[Effects],
+    judged: Callable[[Sequence[RuleEffect]], Sequence[Judgement]],
 ) -> Iterator[str]:
-    """A note on rules that pass their limit in the first draw and would fail it in another."""
-    judged = {each.id: each.judgement for each in records}
-    worse = [
-        f"{each.id} ({percent(each.worst)})"
-        for each in drawn
-        for judgement in [judged[each.id]]
-        if judgement.outcome == "passed" and (each.worst or 0.0) > (judgement.limit or 0.0)
-    ]
-    if worse:
-        rules = counted(len(worse), "rule passes", "rules pass")
+    """A note on rules that pass in the first draw and would fail in another."""
+    worst: dict[str, float] = {}
+    for draw in later:
+        drawn = {each.id: each for each in draw.rules}
+        others = judged([drawn.get(each.id, each) for each in effects.rules])
+        for rule, first, other in zip(effects.rules, judgements, others, strict=True):
+            if (first.outcome, other.outcome) == ("passed", "failed"):
+                worst[rule.id] = max(worst.get(rule.id, 0.0), other.failures.rate or 0.0)
+    if worst:
+        rules = counted(len(worst), "rule passes", "rules pass")
+        names = [f"{name} ({percent(rate)})" for name, rate in worst.items()]
         yield (
-            f"{rules} in the first draw but would be above the limit in the worst one: "
-            f"{listed(worse, _SHOWN)}. Limits apply to the first draw."
+            f"{rules} in the first draw but would fail in another: {listed(names, _SHOWN)}. "
+            "Limits apply to the first draw."
         )
 
 

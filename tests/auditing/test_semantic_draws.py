@@ -11,6 +11,7 @@ import pytest
 from command_line import call
 
 import sears_dsl as sears
+from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -70,14 +71,16 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = (
-        "1 rule passes in the first draw but would be above the limit in the worst one: "
-        f"{drawn.id} ("
-    )
-    for limit, named in ((first, True), (drawn.worst, False)):
+    told = f"1 rule passes in the first draw but would fail in another: {drawn.id} ("
+    judged: list[tuple[float, JudgeBy, bool]] = [
+        (first, "rate", True), (drawn.worst, "rate", False), (0.4, "evidence", False),
+        (0.25, "evidence", True),
+    ]  # fmt: skip
+    for limit, judge_by, named in judged:
         found = sears.audit(
-            predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]
-        )
+            predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"],
+            judge_by=judge_by,
+        )  # fmt: skip
         assert any(told in note for note in found.document.notes) is named
 
 
