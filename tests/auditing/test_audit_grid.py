@@ -17,7 +17,7 @@ from sears_dsl.auditing.comparison import compare
 from sears_dsl.auditing.document import AuditDocument, read_audits, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.grids import GridDocument, grid
-from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
+from sears_dsl.auditing.reports.several_audits import comparison_page, grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command, print_grid
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
@@ -277,3 +277,12 @@ def test_a_model_that_was_not_tested_is_not_said_to_do_better() -> None:
     assert any(line.startswith("only a fails on") for line in found.summary)
     tested_once = grid({"a": audited(rows_of("f" * 40), rules=RULES), "b": wrong})
     assert not any(line.startswith("only a fails on") for line in tested_once.summary)
+
+
+def test_where_nothing_is_compared_no_title_speaks_of_evidence() -> None:
+    silent = audited(rows_of("k" * 40, word="story"), rules=RULES)
+    silent = silent.model_copy(update={"labelled": False})
+    assert "<h2>Nothing was compared</h2>" in comparison_page(compare(silent, silent))
+    of_models = grid({"a": silent, "b": silent})
+    assert grid_markdown(of_models).startswith("# Grid: not every model was compared")
+    assert "<h2>Not every model was compared</h2>" in grid_page(of_models)
