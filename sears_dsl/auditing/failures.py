@@ -187,7 +187,10 @@ def collect_answers(
             )
         of_words = any(isinstance(each, str) for each in values)
         kind: FeatureKind = "category" if of_words else "number"
-        features.append(Feature(name, kind, [values[each.row] for each in answers]))
+        feature = name
+        while feature in {each.name for each in features}:
+            feature = f"column {feature}"
+        features.append(Feature(feature, kind, [values[each.row] for each in answers]))
     # A row of the file stands there once for each of the columns that rules may rewrite.
     identity = next(iter(audits.values())).data
     copies = identity.column_sets or 1 + identity.column.count(",")

@@ -206,6 +206,15 @@ def test_what_the_rows_say_is_a_feature() -> None:
     assert any("--data" in note for note in without.notes)
 
 
+def test_a_column_called_like_a_feature_of_answers_is_another_feature() -> None:
+    rows = [{**row, "confidence": row["text"].split()[2], "rule": "x"} for row in ROWS]
+    found = predict_errors({"a": planted()}, data=rows, features=["confidence", "rule"])
+    names = {each.name for each in found.features}
+    assert "column confidence" in names
+    assert "confidence" not in names
+    assert "The model reports no confidence, so confidence is not a feature." in found.notes
+
+
 def test_the_type_of_question_is_known_where_the_rules_rewrite_the_context() -> None:
     def model(asked: list[dict[str, str]]) -> list[str]:
         return ["no" if row["question"].startswith("Why") else "yes" for row in asked]
