@@ -127,7 +127,7 @@ class AuditResult(RulesetsResult):
             return self._shown_slices()
         ordered = worst_first(self.rules)
         failures = [each.judgement.failures for each in ordered]
-        meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
+        meaning = [each.meaning.at_tau.rate if each.meaning else None for each in ordered]
         scored: dict[str, Sequence[Any]] = {}
         if any(each is not None for each in meaning):
             scored["meaning kept"] = list(map(percent, meaning))
