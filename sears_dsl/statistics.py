@@ -388,4 +388,4 @@ def percent(rate: float | None) -> str:
         return f"{100 * rate:.1g}%"
     near_an_end = 0 < rate < 0.0995 or 0.9905 < rate < 1
     # A rate below 1 is never shown as 100%.
-    return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:.0f}%"
+    return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:z.0f}%"

@@ -43,6 +43,7 @@ from sears_dsl.defaults import DEFAULT_SCORER, NO_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
+from sears_dsl.statistics import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,10 +126,10 @@ class AuditResult(RulesetsResult):
             return self._shown_slices()
         ordered = worst_first(self.rules)
         failures = [each.judgement.failures for each in ordered]
-        meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
+        meaning = [each.meaning.at_tau.rate if each.meaning else None for each in ordered]
         scored: dict[str, Sequence[Any]] = {}
         if any(each is not None for each in meaning):
-            scored["meaning kept"] = [None if each is None else f"{each:.0%}" for each in meaning]
+            scored["meaning kept"] = list(map(percent, meaning))
         return {
             "rule": [each.name for each in ordered],
             "outcome": [each.judgement.outcome for each in ordered],

@@ -20,6 +20,7 @@ from sears_dsl.errors import UsageError, counted, listed, shortened
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 from sears_dsl.runtime.files import make_folder
+from sears_dsl.statistics import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -215,7 +216,7 @@ def format_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[A
 
     Example:
         >>> format_columns({"error": [0.1], "error_low": [0.05], "error_high": [0.19]})
-        {'error (95%)': ['10% (5%–19%)']}
+        {'error (95%)': ['10% (5.0%–19%)']}
     """
     rest, shown = dict(columns), dict[str, Sequence[Any]]()
     for name in columns:
@@ -341,8 +342,8 @@ def shown_rate(rate: float | None, low: float | None, high: float | None) -> str
 
     Example:
         >>> shown_rate(0.15, 0.09, 0.24)
-        '15% (9%–24%)'
+        '15% (9.0%–24%)'
     """
     if rate is None or low is None or high is None:
         return ""
-    return f"{rate:.0%} ({low:z.0%}–{high:.0%})"
+    return f"{percent(rate)} ({percent(low)}–{percent(high)})"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
@@ -18,7 +19,15 @@ import numpy as np
 
 from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.auditing import document, template_answers, totals
-from sears_dsl.auditing.gates import CERTAIN, Gates, Judgement, JudgementOutcome, judge, judge_share
+from sears_dsl.auditing.gates import (
+    CERTAIN,
+    Gates,
+    Judgement,
+    JudgementOutcome,
+    judge,
+    judge_share,
+    unrounded,
+)
 from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustness
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -45,11 +54,11 @@ def reach_verdict(
     """Return the decision and its reasons: first what failed, then what could not be judged."""
     outcomes = [each.outcome for each in judgements]
     counts = {outcome: outcomes.count(outcome) for outcome in get_args(JudgementOutcome)}
+    nothing_right = effects.rules and not effects.right.any()
     if not gates.any_limit:
-        nothing_right = effects.rules and not effects.right.any()
         return document.Verdict(
             outcome="not judged" if nothing_right else "measured",
-            reasons=("the model gets no row right" if nothing_right else "no limit is set",),
+            reasons=(_NO_ROW_RIGHT if nothing_right else "no limit is set",),
             counts=counts,
         )
     all_rules, about_all = _judge_all(whole, gates)
@@ -63,7 +72,8 @@ def reach_verdict(
     of_robustness = () if robustness is None else robustness.gates
     others = [(f"{each.gate}: {each.reason}", each.outcome) for each in of_robustness]
     failures += [reason for reason, outcome in (together, *others) if outcome in fails]
-    unjudged = list(_unjudged(judgements))
+    unjudged = [_NO_ROW_RIGHT] if nothing_right else []
+    unjudged += _unjudged(effects.rules, judgements, gates)
     if not gates.require_support:
         unjudged += [why for why, outcome in (*others, together) if outcome == "not judged"]
     passed = counts["passed"] or "passed" in {outcome for _, outcome in (together, *others)}
@@ -80,12 +90,15 @@ def reach_verdict(
     )
 
 
-def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
-    """The gates none of whose rules could be judged."""
+def _unjudged(
+    rules: Sequence[RuleEffect], judgements: Sequence[Judgement], gates: Gates
+) -> Iterator[str]:
+    """The gates none of whose rules could be judged, by the gate's limit or a stricter one."""
     of_gate: dict[str, set[JudgementOutcome]] = {}
-    for judgement in judgements:
-        if judgement.limit is not None:
-            of_gate.setdefault(judgement.limit_from, set()).add(judgement.outcome)
+    for rule, judgement in zip(rules, judgements, strict=True):
+        for limit, gate in gates.limits_of(rule):
+            if judgement.against <= limit:
+                of_gate.setdefault(gate, set()).add(judgement.outcome)
     for gate, outcomes in of_gate.items():
         if outcomes == {"not judged"}:
             yield f"{gate}: no rule was tested on enough rows to be judged"
@@ -106,6 +119,7 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
     )
 
 
+_NO_ROW_RIGHT = "the model gets no row right"
 _SHOWN = 3
 _NAMED = 5
 _SENTENCE_COLUMNS = (TEXT, LABEL, TEMPLATE)
@@ -162,9 +176,10 @@ def audit(
 ) -> document.AuditDocument:
     """Count, judge and explain effects; `columns` has what to slice by, with a value a row."""
     choices = circumstances.choices
-    judgements = judge(
-        effects.rules, gates, templates=None if sentences is None else sentences.templates
+    judged = partial(
+        judge, gates=gates, templates=None if sentences is None else sentences.templates
     )
+    judgements = judged(effects.rules)
     alone = totals.flips_alone(effects)
     whole = totals.count_together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
@@ -185,7 +200,6 @@ def audit(
     # Sentences that are the rows and sliced by template are in every number already.
     known = sentences is None or (sentences.are_rows and TEMPLATE in (columns or {}))
     beside = None if known else sentences
-    drawn = tuple(totals.over_draws(effects, later))
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
@@ -217,7 +231,7 @@ def audit(
             ),
             *_doubts(records),
             *_unscored(effects, circumstances),
-            *_worse_draws(drawn, records),
+            *_worse_draws(judgements, effects, later, judged),
             *_unasked(robust, gates, choices),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
@@ -230,12 +244,13 @@ def audit(
             *template_answers.template_column(beside, effects),
         ),
         draws=1 + len(later),
-        drawn=drawn,
+        drawn=tuple(totals.over_draws(effects, later)),
         rates=tuple(totals.over_rates(effects, by_rate)),
         fillers=None if sentences is None else template_answers.filler_grid(sentences),
         oracle=circumstances.oracle,
         noise=dict(circumstances.noise),
         sentences=None if beside is None else _sentence_answers(beside),
+        sure_from=choices.sure_from,
     )
 
 
@@ -449,7 +464,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if effects.rules and not gates.any_limit:
         yield (
             "No limit on the rate of flips, max-flip-rate, is set. A small q is evidence that a "
-            f"rule fails on more than {percent(gates.tolerated)} of its rows. A discovered rule "
+            f"rule fails on more than {unrounded(gates.tolerated)} of its rows. A discovered rule "
             "may change the meaning of up to that share, and there a flip need not be a mistake."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
@@ -504,21 +519,25 @@ def _nothing_right(effects: Effects) -> str:
 
 
 def _worse_draws(
-    drawn: Sequence[totals.DrawnRule], records: Sequence[document.RuleRecord]
+    judgements: Sequence[Judgement],
+    effects: Effects,
+    later: Sequence[Effects],
+    judged: Callable[[Sequence[RuleEffect]], Sequence[Judgement]],
 ) -> Iterator[str]:
-    """A note on rules that pass their limit in the first draw and would fail it in another."""
-    judged = {each.id: each.judgement for each in records}
-    worse = [
-        f"{each.id} ({percent(each.worst)})"
-        for each in drawn
-        for judgement in [judged[each.id]]
-        if judgement.outcome == "passed" and (each.worst or 0.0) > (judgement.limit or 0.0)
-    ]
-    if worse:
-        rules = counted(len(worse), "rule passes", "rules pass")
+    """A note on rules that pass in the first draw and would fail in another."""
+    worst: dict[str, float] = {}
+    for draw in later:
+        drawn = {each.id: each for each in draw.rules}
+        others = judged([drawn.get(each.id, each) for each in effects.rules])
+        for rule, first, other in zip(effects.rules, judgements, others, strict=True):
+            if (first.outcome, other.outcome) == ("passed", "failed"):
+                worst[rule.id] = max(worst.get(rule.id, 0.0), other.failures.rate or 0.0)
+    if worst:
+        rules = counted(len(worst), "rule passes", "rules pass")
+        names = [f"{name} ({percent(rate)})" for name, rate in worst.items()]
         yield (
-            f"{rules} in the first draw but would be above the limit in the worst one: "
-            f"{listed(worse, _SHOWN)}. Limits apply to the first draw."
+            f"{rules} in the first draw but would fail in another: {listed(names, _SHOWN)}. "
+            "Limits apply to the first draw."
         )
 
 

@@ -30,7 +30,14 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
+from sears_dsl.auditing.gates import (
+    CERTAIN,
+    Judgement,
+    JudgementOutcome,
+    beside_limit,
+    lost_rewrites,
+    unrounded,
+)
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.auditing.template_answers import FillerGrid
@@ -257,7 +264,10 @@ class SentenceAnswers(DocumentRecord):
 
 
 class AuditDocument(DocumentRecord):
-    """Everything about an audit; `sentences` are those of templates beside rows of data."""
+    """Everything about an audit; `sentences` are those of templates beside rows of data.
+
+    An answer is sure from the confidence `sure_from` on; None in audits of earlier versions.
+    """
 
     format: Literal["sears-audit"] = "sears-audit"
     version: Literal[1] = 1
@@ -292,6 +302,7 @@ class AuditDocument(DocumentRecord):
     oracle: str | None = None
     noise: dict[str, str] = Field(default_factory=dict)
     sentences: SentenceAnswers | None = None
+    sure_from: float | None = None
 
     def __repr__(self) -> str:
         return f"<AuditDocument of {self.model}: {conclusion(self)}>"
@@ -362,11 +373,12 @@ def read_audit(path: Path) -> AuditDocument:
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
     """Read audits by the names of their folders, or by their paths if two names are the same."""
-    names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
+    places = [(path.parent if path.name == "audit.json" else path).resolve() for path in paths]
+    if len(set(places)) < len(places):  # a gate on such a comparison would always pass
+        raise UsageError("an audit is named twice", help="name each audit once")
+    names = [place.name for place in places]
     if len(set(names)) < len(names):
         names = list(map(str, paths))
-    if len(set(names)) < len(names):
-        raise UsageError("an audit is named twice", help="name each audit once")
     return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}
 
 
@@ -513,11 +525,12 @@ def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
     own = "its" if one else "their"
     if len(limits) > 1:
         return f"more of {own} tested rows than allowed"
-    return f"more than {percent(limits.pop())} of {own} tested rows"
+    return f"more than {unrounded(limits.pop())} of {own} tested rows"
 
 
 def _worst(records: Sequence[RuleRecord]) -> str:
     worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
     failures = worst.judgement.failures
-    share = f"{failures.count:,} of {failures.total:,} ({percent(failures.rate)})"
+    rate = beside_limit(failures.rate or 0.0, worst.judgement.against)
+    share = f"{failures.count:,} of {failures.total:,} ({rate})"
     return f"{', above all' if len(records) > 1 else ':'} {worst.name} with {share}"

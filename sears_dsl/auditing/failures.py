@@ -187,7 +187,10 @@ def collect_answers(
             )
         of_words = any(isinstance(each, str) for each in values)
         kind: FeatureKind = "category" if of_words else "number"
-        features.append(Feature(name, kind, [values[each.row] for each in answers]))
+        feature = name
+        while feature in {each.name for each in features}:
+            feature = f"column {feature}"
+        features.append(Feature(feature, kind, [values[each.row] for each in answers]))
     # A row of the file stands there once for each of the columns that rules may rewrite.
     identity = next(iter(audits.values())).data
     copies = identity.column_sets or 1 + identity.column.count(",")
@@ -427,21 +430,24 @@ def predict_errors(
 def _audited_rows(
     audit: AuditDocument, data: object, format_name: str | None, reading: ReadOptions
 ) -> LabelledRows:
+    identity = audit.data
+
     def read(limit: int) -> LabelledRows:
         return read_labelled(
-            data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
-            comparison=audit.comparison, format_name=format_name,
-            options=replace(reading, limit=limit),
+            data, column=identity.column, label=identity.label, also=identity.also,
+            image=identity.image, choices=identity.choices, comparison=audit.comparison,
+            format_name=format_name, options=replace(reading, limit=limit),
         )  # fmt: skip
 
-    rows = read(audit.data.rows)
+    rows = read(identity.last_row or identity.rows)
     columns = len(set(rows.rewritten_columns or ()))
-    if columns > 1:  # the audit has each row of the file once for each set of columns
-        rows = read(audit.data.rows // columns)
-    if rows.digest != audit.data.sha256:
+    # The audit of an earlier version has each row of the file once for each set of columns.
+    if columns > 1 and identity.last_row is None:
+        rows = read(identity.rows // columns)
+    if rows.digest != identity.sha256:
         raise DataError(
             f"{rows.path} has other rows than the audit: SHA-256 {rows.digest[:12]}…, not "
-            f"{audit.data.sha256[:12]}…",
+            f"{identity.sha256[:12]}…",
             help="name the file that was audited, unchanged since then",
         )
     return rows
@@ -449,7 +455,7 @@ def _audited_rows(
 
 def _default_features(rows: LabelledRows) -> list[str]:
     """The names of the features that are computed from the columns that the model reads."""
-    columns = list(rows.rows[0])
+    columns = [name for name in rows.rows[0] if name not in (rows.image, rows.choices)]
     questions = {column: sum(row[column].rstrip().endswith("?") for row in rows.rows)
                  for column in columns}  # fmt: skip
     # Columns most of whose texts are questions, whether rules rewrite them or not.

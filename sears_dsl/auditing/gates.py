@@ -2,8 +2,9 @@
 
 In: limits for all rules or for some, and effects. Out: `Gates`, which knows the limit of each rule,
 and a `Judgement` of each rule. The most specific limit counts: that of the rule, then of its tags,
-of its severity, of all rules. A limit that applies to no rule and no template is an error, since a
-gate that gates nothing looks like one that holds. A rule that was tested on too few rows is not
+of its severity, of all rules. A gate that matches no rule and no template is an error, since a gate
+that gates nothing looks like one that holds. One all of whose rules have a more specific limit
+decides nothing. A rule that was tested on too few rows is not
 judged: it neither passes nor fails, however it did. p is the exact probability of at least so many
 failures if the model failed at the rate of the limit. q is p after Benjamini and Hochberg, over all
 rules that were tested. Costs one binomial tail a rule.
@@ -15,7 +16,7 @@ which a discovered rule may change the meaning (δ = 0.1); any failures beyond t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
@@ -120,24 +121,18 @@ class Gates:
         """The gates about robustness."""
         return tuple(gate for gate in self.own if gate.demand != "failures")
 
-    def limit_of(self, effect: RuleEffect) -> tuple[float | None, str]:
-        """The limit of a rule and what sets it; None if nothing is demanded of the rule."""
+    def limits_of(self, effect: RuleEffect) -> Iterator[tuple[float, str]]:
+        """The limits on a rule, each with what sets it; the first counts, the most specific."""
         metadata = effect.rule.metadata
-        selectors = (
-            _ids(effect.id, effect.rule),
-            _tags(metadata),
-            _severity(metadata),
-        )
-        for of_kind in selectors:
-            gates = [
-                gate for gate in self.own if gate.demand == "failures" and gate.selector in of_kind
-            ]
-            if gates:
-                least = min(gates, key=lambda gate: gate.rate)
-                return least.rate, f"gate {least.selector}"
+        own = sorted(self.own, key=lambda gate: gate.rate)
+        for of_kind in (_ids(effect.id, effect.rule), _tags(metadata), _severity(metadata)):
+            for gate in own:
+                if gate.demand == "failures" and gate.selector in of_kind:
+                    yield gate.rate, f"gate {gate.selector}"
         if effect.expect.kind != "same" and self.miss_rate is not None:
-            return self.miss_rate, "maximum miss rate"
-        return self.flip_rate, "" if self.flip_rate is None else "maximum flip rate"
+            yield self.miss_rate, "maximum miss rate"
+        elif self.flip_rate is not None:
+            yield self.flip_rate, "maximum flip rate"
 
     def check(
         self, rules: Iterable[tuple[str, Rule]], templates: Iterable[tuple[str, Template]] = ()
@@ -255,7 +250,7 @@ def judge(
 ) -> tuple[Judgement, ...]:
     """Judge each rule."""
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
-    limits = [gates.limit_of(effect) for effect in effects]
+    limits = [next(gates.limits_of(effect), (None, "")) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit for limit, _ in limits]
     p = {
@@ -302,6 +297,23 @@ def lost_rewrites(refused: int, rejected: int) -> str:
     return " and ".join(words)
 
 
+def unrounded(limit: float) -> str:
+    """A limit in per cent, with the digits that it was given with."""
+    return f"{100 * limit:g}%"
+
+
+def beside_limit(rate: float, limit: float) -> str:
+    """A rate with as many digits as show whether it is above the limit.
+
+    Example:
+        >>> [beside_limit(each, 0.125) for each in (0.124, 0.126, 0.1251)]
+        ['12%', '13%', '12.51%']
+    """
+    digits = [percent(rate), *(f"{100 * rate:.{places}f}%" for places in range(1, 16))]
+    agreeing = (each for each in digits if (float(each[:-1]) / 100 > limit) == (rate > limit))
+    return next(agreeing, digits[-1])
+
+
 def judge_share(
     share: Share,
     *,
@@ -326,14 +338,12 @@ def judge_share(
         return "not judged", few
     if limit is None:
         return "measured", "no limit is set"
-    rate, most = percent(share.rate), percent(limit)
-    if rate == most and share.rate != limit:
-        rate = f"{100 * share.rate:#.3g}%"  # one more digit
-    shown = f"{share.count:,} of {share.total:,} fail ({rate})"
+    most = unrounded(limit)
+    shown = f"{share.count:,} of {share.total:,} fail ({beside_limit(share.rate, limit)})"
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"
     if gates.judge_by == "proof":
-        interval = f"{shown}; the 95% interval ends at {percent(share.high)}"
+        interval = f"{shown}; the 95% interval ends at {beside_limit(share.high, limit)}"
         if share.high > limit:
             return "failed", f"{interval}, above {most}"
         return "passed", f"{interval}, within {most}"

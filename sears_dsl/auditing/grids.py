@@ -44,6 +44,11 @@ class Cell:
     failures: statistics.Share | None
     against_first: Contrast | None
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether the audit tested the rule on a row."""
+        return self.failures is not None and self.failures.total > 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridModel:
@@ -87,7 +92,7 @@ class GridRule:
     @property
     def is_tested(self) -> bool:
         """Whether any audit tested it on a row."""
-        return any(cell.failures is not None and cell.failures.total for cell in self.cells)
+        return any(cell.is_tested for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,7 +289,7 @@ def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[
         ]
         if len(failing) == len(models):
             every.append(rule_called(rule.rule, rule.id))
-        elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
+        elif len(failing) == 1 and all(cell.is_tested for cell in rule.cells):
             alone.setdefault(failing[0], []).append(rule_called(rule.rule, rule.id))
     if every:
         yield f"every model fails on {listed(every, _FEW)}"

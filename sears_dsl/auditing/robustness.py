@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, lost_rewrites
-from sears_dsl.auditing.slices import as_numbers, for_rows, is_empty
+from sears_dsl.auditing.slices import as_numbers, cell_words, for_rows
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
@@ -172,6 +172,7 @@ def robustness(
     for draw in (effects, *later):
         for each in draw.rules:
             draws.setdefault(each.id, []).append(each)
+    changing = [each for each in effects.rules if any(map(len, draws[each.id]))]
 
     def record(
         about: About, name: str, members: Sequence[RuleEffect], *, tolerance: float
@@ -200,7 +201,7 @@ def robustness(
     def judged(gate: Gate, of_run: float) -> RobustnessGate:
         """Judge a gate about robustness."""
         chosen = [each for each in effects.rules if gate.is_about(each)]
-        members = [each for each in chosen if len(each)]
+        members = [each for each in chosen if each in changing]
         measured = record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
         lost = lost_rewrites(
             sum(each.refused for each in chosen), sum(each.rejected for each in chosen)
@@ -214,7 +215,7 @@ def robustness(
     return Robustness(
         tolerance=chosen,
         labels=len(right) or None,
-        records=tuple(record(*each, tolerance=chosen) for each in _selections(effects)),
+        records=tuple(record(*each, tolerance=chosen) for each in _selections(changing)),
         gates=tuple(judged(each, chosen) for each in demanded),
     )
 
@@ -233,10 +234,10 @@ def column_accuracies(
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
     for column, values in columns.items():
-        words = ["" if is_empty(value) else str(value) for value in for_rows(effects.data, values)]
-        if len(words) != len(rows) or as_numbers(words) is not None:
+        cells = for_rows(effects.data, values)
+        if len(cells) != len(rows) or as_numbers(cells) is not None:
             continue
-        names, group = np.unique(np.array(words, object), return_inverse=True)
+        names, group = np.unique(np.array(cell_words(cells), object), return_inverse=True)
         yield ColumnAccuracy(
             column=writable(column),
             values=len(names),
@@ -267,7 +268,7 @@ def why_no_classes(effects: Effects, further: Iterable[str] = ()) -> str:
     """
     rows = effects.data.labels or ()
     several = any(len(of_row) != 1 for of_row in rows)
-    if several or any(each.comparison != "exact" for each in effects.rules):
+    if several or effects.comparison != "exact":
         return "answers are free text"
     labels = _all_labels(effects, further)
     if not labels:
@@ -284,9 +285,10 @@ def _all_labels(effects: Effects, further: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*labels, *further}))
 
 
-def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]]]:
-    """All rules, the rules of each tag, each rule; those that change no row are left out."""
-    changing = [each for each in effects.rules if len(each)]
+def _selections(
+    changing: Sequence[RuleEffect],
+) -> Iterator[tuple[About, str, Sequence[RuleEffect]]]:
+    """All rules that change a row, those of each tag, each of them."""
     yield "all rules", "", changing
     for tag in dict.fromkeys(tag for each in changing for tag in each.rule.metadata.tags):
         yield "tag", tag, [each for each in changing if tag in each.rule.metadata.tags]

@@ -145,7 +145,10 @@ def slicings(
                 f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
                 help="read it from the same file with the same options",
             )
-        parts[name if name not in parts else f"column {name}"] = of_rows
+        slicing = name
+        while slicing in parts:
+            slicing = f"column {slicing}"
+        parts[slicing] = of_rows
     return parts
 
 
@@ -427,7 +430,7 @@ def _agreement(cell: Any, where: str) -> SliceValue:
 def _annotations(cell: Any, where: str) -> list[str]:
     """The answer of each annotator; equal answers are not merged."""
     if isinstance(cell, Mapping):
-        cell = cell.get("text")
+        cell = cell.get("text", cell.get("answer"))
     if hasattr(cell, "tolist"):
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):

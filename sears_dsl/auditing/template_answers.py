@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answer_text, is_right
+from sears_dsl.answers import REFUSED, Comparison, answer_text, is_right
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing import robustness as semantic
 from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
@@ -51,6 +51,7 @@ class TemplateAnswers:
     templates: Mapping[str, Template]
     labels: tuple[str, ...]
     right: Flags
+    refused: int
     before: tuple[int, int] | None
     are_rows: bool
 
@@ -100,6 +101,7 @@ def template_answers(
         templates=templates,
         labels=tuple(labels),
         right=np.array(right, np.bool_),
+        refused=answers.count(REFUSED),
         before=(int(effects.right.sum()), len(effects.right)) if has_accuracy else None,
         are_rows=are_rows,
     )
@@ -117,6 +119,11 @@ def template_notes(
     note = note_on_articles(rulesets)
     if note:
         yield f"{note[0].upper()}{note[1:]}."
+    if answers.refused and not answers.are_rows:
+        yield (
+            f"The model refused {answers.refused:,} of {len(answers.right):,} template sentences, "
+            "which count as wrong."
+        )
     rejected = {each.name: each.rejected for each in answers.table.templates if each.rejected}
     if rejected:
         whole = sum(each.sentences for each in answers.table.templates)

@@ -140,6 +140,7 @@ class Effects:
     rules: tuple[RuleEffect, ...]
     answers: tuple[Answer, ...]
     right: Flags
+    comparison: Comparison = "exact"
 
     @property
     def refused(self) -> int:
@@ -241,7 +242,9 @@ def rule_effects(
                 comparison=comparison,
             )
         )
-    return Effects(data=data, rules=tuple(effects), answers=tuple(answers), right=right)
+    return Effects(
+        data=data, rules=tuple(effects), answers=tuple(answers), right=right, comparison=comparison
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,10 @@ from rich.console import Console
 
 import sears_dsl as sears
 from sears_dsl.auditing.comparison import compare
-from sears_dsl.auditing.document import AuditDocument, write_document
+from sears_dsl.auditing.document import AuditDocument, read_audits, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.grids import GridDocument, grid
-from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
+from sears_dsl.auditing.reports.several_audits import comparison_page, grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command, print_grid
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
@@ -43,6 +43,16 @@ def flipping(rows: set[int], *, model: str = "known") -> AuditDocument:
 
 
 SOME, ALL = set(range(1, 5)), set(range(1, 31))
+
+
+def test_the_folder_that_one_is_in_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        write_document(flipping(SOME), tmp_path / name / "audit.json")
+    monkeypatch.chdir(tmp_path / "one")
+    assert list(read_audits([Path(), Path("../other/audit.json")])) == ["one", "other"]
 
 
 def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
@@ -239,7 +249,7 @@ def test_a_long_rule_stands_whole_above_its_numbers(tmp_path: Path, narrow: Cons
 
 
 def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
-    for name, rows in (("a", SOME), ("b", ALL), ("c", SOME)):
+    for name, rows in (("a", SOME), ("b", ALL), ("c", SOME), ("d", SOME)):
         (tmp_path / name).mkdir()
         write_document(flipping(rows), tmp_path / name / "audit.json")
     paths = [str(tmp_path / name) for name in "abc"]
@@ -255,7 +265,24 @@ def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "comparison.html").read_text("utf-8") == grid_page(document)
     assert (tmp_path / "out" / "comparison.md").read_text("utf-8") == grid_markdown(document)
     assert run(compare_command, [*paths, "--quiet", "--fail-if-worse"]).exit_code == 1
-    assert run(compare_command, [paths[0], paths[2], paths[0] + "/audit.json", "--quiet",
+    assert run(compare_command, [paths[0], paths[2], str(tmp_path / "d" / "audit.json"), "--quiet",
                                  "--fail-if-worse"]).exit_code == 0  # fmt: skip
     printed = run(compare_command, [*paths, "--json", "--quiet"])
     assert json.loads(printed.stdout) == json.loads(written)
+
+
+def test_a_model_that_was_not_tested_is_not_said_to_do_better() -> None:
+    wrong = audited(rows_of("w" * 40), rules=RULES)
+    wrong = wrong.model_copy(update={"data": flipping(SOME).data})
+    for other, named in ((flipping(set()), True), (wrong, False)):
+        summary = grid({"a": flipping(SOME), "b": other}).summary
+        assert any(line.startswith("only a fails on") for line in summary) is named
+
+
+def test_where_nothing_is_compared_no_title_speaks_of_evidence() -> None:
+    silent = audited(rows_of("k" * 40, word="story"), rules=RULES)
+    silent = silent.model_copy(update={"labelled": False})
+    assert "<h2>Nothing was compared</h2>" in comparison_page(compare(silent, silent))
+    of_models = grid({"a": silent, "b": silent})
+    assert grid_markdown(of_models).startswith("# Grid: not every model was compared")
+    assert "<h2>Not every model was compared</h2>" in grid_page(of_models)

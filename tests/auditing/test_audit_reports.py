@@ -17,7 +17,7 @@ from audited import audited, rows_of
 import sears_dsl as sears
 from sears_dsl.auditing.comparison import NO_ROW, compare
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
-from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.gates import Gate, Gates, read_gate
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
@@ -265,9 +265,10 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
     called = document.model_copy(update={"notes": ("ask @ann of a/b#7, ann@home",)})
     assert "ask @&#8203;ann of a/b\\#&#8203;7, ann@home" in audit_markdown(called)
     file = tmp_path / "summary.md"
-    file.write_text("Before.\n")
-    add_summary(audit_summary(document), file)
-    assert file.read_text() == "Before.\n" + told
+    for before in ("Before.\n", "Before."):
+        file.write_text(before)
+        add_summary(audit_summary(document), file)
+        assert file.read_text() == "Before.\n" + told
 
 
 def test_code_in_a_table_is_left_whole() -> None:
@@ -461,10 +462,13 @@ def test_one_worse_rule_among_many_is_seen() -> None:
       "changed too few rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(), "1 of 1 rule clearly flips more than 10% of its tested rows: "
       "movie -> film (film) with 12 of 30 (40%); 1 rule changed too few rows to be judged."),
-     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no judged rule flips more than 5.0% of "
+     ("k" * 30, Gates(flip_rate=0.05), "The model passes: no judged rule flips more than 5% of "
       "its tested rows; 1 rule changed too few rows to be judged."),
      ("f" * 2 + "k" * 28, Gates(flip_rate=0.05), "The model fails: 1 of 1 rule flips more than "
-      "5.0% of its tested rows: movie -> film (film) with 2 of 30 (6.7%), though this may be "
+      "5% of its tested rows: movie -> film (film) with 2 of 30 (6.7%), though this may be "
+      "chance; 1 rule changed too few rows to be judged."),
+     ("f" * 43 + "k" * 157, Gates(flip_rate=0.213), "The model fails: 1 of 1 rule flips more than "
+      "21.3% of its tested rows: movie -> film (film) with 43 of 200 (22%), though this may be "
       "chance; 1 rule changed too few rows to be judged."),
      ("fff", Gates(flip_rate=0.05), "Too few rows were tested to judge the model: no rule changes "
       "more than 3 rows that the model gets right, and 20 are needed."),
@@ -489,9 +493,21 @@ def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) ->
 def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
     unlimited = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
     assert "no limit is set" in unlimited
-    assert "rules exceed their limit" not in unlimited
+    assert "rules failed" not in unlimited
+    robust = Gates(own=(read_gate("robust:all=100%"),))
+    of_all = Page(audit_page(audited(rows_of("f" * 30), rules=RULES, gates=robust))).text
+    assert "rules measured; none has a limit" in of_all
+    proof = Gates(flip_rate=0.05, judge_by="proof")
+    unproven = Page(audit_page(audited(rows_of("k" * 30), rules=RULES, gates=proof))).text
+    assert "rules failed" in unproven
     silent = Page(audit_page(audited(rows_of("k" * 30), rules=parse("play -> show")))).text
     assert "Each rule in detail" not in silent
+
+
+def test_a_model_that_is_not_judged_is_not_said_to_want_rows() -> None:
+    wrong = Page(audit_page(audited(rows_of("w" * 300), rules=RULES, gates=GATES))).text
+    assert "The model cannot be judged" in wrong
+    assert "Too few rows" not in wrong
 
 
 def test_the_axis_of_rates_holds_every_rate_but_not_the_intervals_of_few_rows() -> None:

@@ -11,6 +11,9 @@ from command_line import call
 
 import sears_dsl as sears
 from sears_dsl.errors import UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
+from sears_dsl.models.predictor import RowsRefused
 
 LEXICON = """
 GOOD = {"good", "nice", "fantastic"}
@@ -241,6 +244,20 @@ def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path
         done = call("audit", "negation.sear", "--model", "lexicon_model:predict", "--scorer",
                     "none", "--oracle", f"film_oracle:{name}", folder=templates)  # fmt: skip
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+def test_sentences_that_the_model_refuses_are_counted_in_the_notes() -> None:
+    def refusing(texts: list[str]) -> list[str]:
+        if any("flop" in text for text in texts):
+            raise RowsRefused("content filter")
+        return ["positive"] * len(texts)
+
+    text = 'set KIND = film | flop\ntemplate a: "A {KIND}."\n  label: positive\n'
+    model = CachedPredictor(CallablePredictor(refusing), on_error="skip")
+    with pytest.warns(UserWarning, match="refused 1 text"):
+        found = sears.audit(model, [("A play.", "positive")], sears.parse(text), scorer=None)
+    note = "The model refused 1 of 2 template sentences, which count as wrong."
+    assert note in found.document.notes
 
 
 def test_every_template_of_many_is_reported_by_itself(folder: Path) -> None:
@@ -534,3 +551,25 @@ def test_rules_that_never_fire_hide_no_result_on_sentences(templates: Path) -> N
         "No rule was tested; the model gets 90% of the rows and 12% of 34 template sentences right."
         in done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("comparison", "labels", "answer"),
+    [("squad", ("the cat", "cat"), "cat"), ("set", ("a|b", "b|a"), "a|b")],
+)
+def test_nobody_guesses_among_answers_that_are_no_classes(
+    comparison: Any, labels: tuple[str, str], answer: str
+) -> None:
+    """Compared as strings, no constant answer would be right on both templates."""
+    text = "set KIND = new | old\n" + "".join(
+        f'template {name}: "A {{KIND}} {name}."\n  label: "{label}"\n'
+        for name, label in zip(("film", "play"), labels, strict=True)
+    )
+    found = sears.audit(
+        lambda texts: [answer] * len(texts), None, sears.parse(text), comparison=comparison,
+        scorer=None, gates=["above-constant:all=50%"], min_support=1,
+    )  # fmt: skip
+    assert found.verdict.outcome == "not judged"
+    assert found.robustness is not None
+    assert found.robustness.labels is None
+    assert [each.constant for each in found.document.columns] == [None]

@@ -8,7 +8,7 @@ import pytest
 from audited import audited, effects_of, rows_of
 
 from sears_dsl.auditing.document import conclusion
-from sears_dsl.auditing.gates import Gate, Gates, judge_share, read_gate
+from sears_dsl.auditing.gates import Gate, Gates, judge, judge_share, read_gate
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.statistics import share_of
@@ -78,9 +78,8 @@ def test_the_most_particular_limit_counts() -> None:
         own=(Gate("a", 0.1), Gate("tag:words", 0.2), Gate("severity:high", 0.3)),
     )
     effects = effects_of(rows_of("k"), rules=rules).rules
-    limits = [gates.limit_of(effect) for effect in effects]
-    assert [limit for limit, _ in limits] == [0.1, 0.3, 0.5, 0.6]
-    assert Gates(flip_rate=0.5).limit_of(effects[3])[0] == 0.5
+    assert [each.limit for each in judge(effects, gates)] == [0.1, 0.3, 0.5, 0.6]
+    assert judge(effects, Gates(flip_rate=0.5))[3].limit == 0.5
 
 
 def test_a_gate_that_gates_nothing_is_refused() -> None:
@@ -119,13 +118,15 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     failed = audited(data, rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert failed.outcome == "failed"
     assert failed.reasons == (
-        "all rules together: 2 of 20 fail (10%), above 5.0%, though this may be chance",
+        "all rules together: 2 of 20 fail (10%), above 5%, though this may be chance",
     )
-    # A rate that would look like its limit is shown with one more digit.
+    # Limits are not rounded, so that a rate is not said to be above what it is below.
     above = audited(data, rules=rules, gates=Gates(rows_flipped=0.0996)).verdict
     assert above.reasons == (
-        "all rules together: 2 of 20 fail (10.0%), above 10%, though this may be chance",
+        "all rules together: 2 of 20 fail (10%), above 9.96%, though this may be chance",
     )
+    near = audited(data, rules=rules, gates=Gates(rows_flipped=0.1049)).verdict
+    assert near.all_rules_reason == "2 of 20 fail (10%), at most 10.49%"
     few = audited(rows_of("kkk"), rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert few.outcome == "not judged"
 
@@ -146,6 +147,20 @@ def test_a_gate_of_which_nothing_was_judged_is_not_passed_by_the_others(
     verdict = audited(rows_of("k" * 30), rules=TWO, gates=gates).verdict
     assert verdict.outcome == ("failed" if gates.require_support else "not judged")
     assert verdict.reasons[0].startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("stricter", "outcome"),
+    [("tag:one=2%", "passed"), ("film=2%", "passed"), ("film=90%", "not judged")],
+)
+def test_a_rule_that_passes_a_stricter_gate_is_judged_by_a_broader_one_too(
+    stricter: str, outcome: str
+) -> None:
+    rules = parse(
+        "rule film: movie -> film\n  tags: one both\nrule show: play -> show\n  tags: both\n"
+    )
+    gates = Gates(own=(read_gate("tag:both=5%"), read_gate(stricter)))
+    assert audited(rows_of("k" * 30), rules=rules, gates=gates).verdict.outcome == outcome
 
 
 def test_too_few_rows_for_all_rules_together_are_not_passed_by_a_rule_that_has_enough() -> None:
@@ -226,14 +241,24 @@ def test_what_is_not_proven_is_not_called_a_failure_of_the_model() -> None:
     document = audited(rows_of("k" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
     assert document.verdict.outcome == "failed"
     assert conclusion(document) == (
-        "The model fails: it is not proven that 1 of 1 rule flips no more than 5.0% of its tested "
+        "The model fails: it is not proven that 1 of 1 rule flips no more than 5% of its tested "
         "rows: movie -> film (film) with 0 of 40 (0%)."
     )
     whole = audited(rows_of("k" * 40), rules=FILM, gates=Gates(rows_flipped=0.05, judge_by="proof"))
     assert conclusion(whole) == (
         "The model fails: all rules together: 0 of 40 fail (0%); the 95% interval ends at 8.8%, "
-        "above 5.0%."
+        "above 5%."
     )
     # What is clearly above the limit is said to be so.
     clear = audited(rows_of("f" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
-    assert "1 of 1 rule flips more than 5.0%" in conclusion(clear)
+    assert "1 of 1 rule flips more than 5%" in conclusion(clear)
+
+
+@pytest.mark.parametrize(
+    "demand", ["robust:all=0%", "invariant:all=100%", "local:all=100%", "turn=0"]
+)
+def test_a_model_that_gets_no_row_right_passes_nothing(demand: str) -> None:
+    rules = parse("rule film: movie -> film\nrule turn: movie -> reel\n  expect: label no\n")
+    verdict = audited(rows_of("w" * 30), rules=rules, gates=Gates(own=(read_gate(demand),))).verdict
+    assert verdict.outcome == "not judged"
+    assert verdict.reasons == ("the model gets no row right",)

@@ -71,6 +71,32 @@ def test_whole_numbers_that_no_float_can_hold_stay_as_they_are() -> None:
     assert parts_of(values) == list(map(str, values))
 
 
+def test_agreement_is_that_of_the_answers_of_vqa_too() -> None:
+    cell = [
+        {"answer": "yes", "answer_id": 1},
+        {"answer": "yes"},
+        {"answer": "no"},
+        {"answer": "so"},
+    ]
+    assert Computed("agreement", "answers", [cell]).parts() == ["50%"]
+
+
+def test_two_slicings_share_no_name_and_values_are_those_of_the_parts() -> None:
+    rows = [
+        {"q": "A movie.", "label": "x", "length": "a", "column length": "b", "s": src}
+        for src in ("a", 1, 1.0)
+    ]
+    found = sears.audit(
+        lambda texts: ["x"] * len(texts), rows, sears.parse("zzz -> zz"), text="q", label="label",
+        scorer=None, slices=["column length", "length", "s"],
+    ).document  # fmt: skip
+    parts = [(each.slicing, each.value, each.rows) for each in found.slices[-4:]]
+    assert parts == [
+        ("column length", "b", 3), ("column column length", "a", 3), ("s", "1", 2), ("s", "a", 1)
+    ]  # fmt: skip
+    assert [each.values for each in found.columns] == [1, 1, 2]
+
+
 def test_short_texts_are_counted_word_by_word_and_long_ones_in_ranges() -> None:
     lengths = [1, 1, 2, 9, 10, 30]
     short = Computed("words", "t", ["x " * length for length in lengths]).parts()

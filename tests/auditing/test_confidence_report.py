@@ -43,6 +43,11 @@ def test_page_and_markdown_say_every_count() -> None:
     assert "<br>film | 6 | 0.35 | 4 | 0.35 | 0 (0%) |" in markdown
 
 
+def test_wrong_answers_are_sure_from_the_chosen_confidence_if_no_rule_is_tested() -> None:
+    markdown = audit_markdown(audited(rows_of("w" * 10), rules=RULES, sure=(0.95, 0.35)))
+    assert "| rows as they are | 0 | – | 10 | 0.95 | 10 (100%) |" in markdown
+
+
 def test_a_model_that_does_not_say_how_sure_it_is_is_said_to_be_so() -> None:
     document = audited(rows_of("kf" * 10), rules=RULES)
     assert answer_confidences(document) == []

@@ -206,6 +206,15 @@ def test_what_the_rows_say_is_a_feature() -> None:
     assert any("--data" in note for note in without.notes)
 
 
+def test_a_column_called_like_a_feature_of_answers_is_another_feature() -> None:
+    rows = [{**row, "confidence": row["text"].split()[2], "rule": "x"} for row in ROWS]
+    found = predict_errors({"a": planted()}, data=rows, features=["confidence", "rule"])
+    names = {each.name for each in found.features}
+    assert "column confidence" in names
+    assert "confidence" not in names
+    assert "The model reports no confidence, so confidence is not a feature." in found.notes
+
+
 def test_the_type_of_question_is_known_where_the_rules_rewrite_the_context() -> None:
     def model(asked: list[dict[str, str]]) -> list[str]:
         return ["no" if row["question"].startswith("Why") else "yes" for row in asked]
@@ -296,8 +305,9 @@ def test_next_to_nothing_is_written_without_a_minus(document: ErrorsDocument) ->
         assert "-0.00" not in report
 
 
-def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:
-    done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / "clean"))
+@pytest.mark.parametrize("again", ["clean", "clean/audit.json", "../{}/clean"])
+def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path, again: str) -> None:
+    done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / again.format(tmp_path.name)))
     assert isinstance(done.exception, UsageError)
     assert "an audit is named twice" in str(done.exception)
 
@@ -340,6 +350,27 @@ def test_rows_of_which_two_columns_are_rewritten_are_those_of_the_file(named: st
     assert predict_errors({"a": part}, data=rows).wrong.total == 160
     with pytest.raises(DataError, match="other rows than the audit"):
         predict_errors({"a": part}, data=rows[1:])
+
+
+def test_rows_with_choices_and_pictures_are_those_of_the_file(tmp_path: Path) -> None:
+    pictures = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    pictures.new("RGB", (4, 4)).save(tmp_path / "good.png")
+    rows = [
+        {"q": f"Is movie {number} good?", "label": "yes", "choices": ["yes", "no"],
+         "picture": "none.png" if number % 10 == 3 else "good.png"}
+        for number in range(120)
+    ]  # fmt: skip
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.warns(UserWarning, match="12 rows are left out"):
+        audit = sears.audit(
+            lambda rows: ["yes" if "7" in row["q"] else "no" for row in rows], file,
+            sears.parse("movie -> film"), text="q", label="label", scorer=None, choices="choices",
+            image="picture",
+        )  # fmt: skip
+    document = sears.predict_errors(audit, data=file).document
+    assert document.wrong.total == 2 * 108
+    assert not any("choices" in each.name or "picture" in each.name for each in document.features)
 
 
 def test_numbers_are_numbers_in_every_format(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from command_line import call
 
 import sears_dsl as sears
+from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -70,14 +71,16 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = (
-        "1 rule passes in the first draw but would be above the limit in the worst one: "
-        f"{drawn.id} ("
-    )
-    for limit, named in ((first, True), (drawn.worst, False)):
+    told = f"1 rule passes in the first draw but would fail in another: {drawn.id} ("
+    judged: list[tuple[float, JudgeBy, bool]] = [
+        (first, "rate", True), (drawn.worst, "rate", False), (0.4, "evidence", False),
+        (0.25, "evidence", True),
+    ]  # fmt: skip
+    for limit, judge_by, named in judged:
         found = sears.audit(
-            predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]
-        )
+            predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"],
+            judge_by=judge_by,
+        )  # fmt: skip
         assert any(told in note for note in found.document.notes) is named
 
 
@@ -164,3 +167,18 @@ def test_rates_that_mean_nothing_are_refused() -> None:
     fixed = sears.parse("movie -> film")
     with pytest.raises(sears.UsageError, match="no rule draws at random"):
         sears.audit(no_capitals, ROWS, fixed, scorer=None, rates=["5%"])
+
+
+def test_a_rule_that_changes_nothing_in_the_first_draw_counts_by_the_others() -> None:
+    rules = sears.parse("rule quiet: movie -> film\n  rate: 10%\n")
+    rows = [("A movie.", "good"), ("The movie.", "good"), ("A movie indeed.", "good")]
+    found = sears.audit(
+        lambda texts: ["bad" if "film" in text else "good" for text in texts], rows, rules,
+        scorer=None, gates=["robust:all=0%"], draws=5, seed=1, min_support=1,
+    )  # fmt: skip
+    assert found.rules[0].changed == 0
+    assert found.robustness is not None
+    assert [(each.about, each.rows, each.after) for each in found.robustness.records] == [
+        ("all rules", 2, 0.0), ("rule", 2, 0.0),
+    ]  # fmt: skip
+    assert found.verdict.outcome == "failed"

@@ -89,7 +89,7 @@ def test_rules_and_gates_are_tests(run_inside: Run, project: Path) -> None:
         ["*a.sear::film[[]1[]] PASSED*", "*a.sear::film[[]2[]] FAILED*",
          "*sears.toml::film FAILED*", "*sears.toml::play PASSED*",
          "*missing: 'a play' should give 'a film', gave nothing*",
-         "movie -> film: 30 of 30 fail (100%), clearly above 5.0%"]
+         "movie -> film: 30 of 30 fail (100%), clearly above 5%"]
     )  # fmt: skip
 
 

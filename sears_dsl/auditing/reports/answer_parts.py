@@ -62,6 +62,8 @@ def confidence_section(document: AuditDocument) -> Iterator[str]:
 
 
 def _sure_from(document: AuditDocument) -> float:
+    if document.sure_from is not None:
+        return document.sure_from
     known = (each.confidence.sure_from for each in document.rules if each.confidence is not None)
     return next(known, 1.0)
 

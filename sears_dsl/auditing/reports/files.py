@@ -83,7 +83,8 @@ def add_summary(text: str, file: Path) -> None:
         raise DataError(
             f"{file} could not be read: {error.strerror}", help="name another file: --summary"
         ) from error
-    write_atomically(file, before + text.encode("utf-8", "replace"))
+    between = b"\n" if before and not before.endswith(b"\n") else b""
+    write_atomically(file, before + between + text.encode("utf-8", "replace"))
 
 
 def write_files(document: DocumentRecord, folder: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from sears_dsl.auditing import document as documents
-from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.gates import CERTAIN, unrounded
 from sears_dsl.auditing.reports import markdown, sheet
 from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_section
 from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
@@ -30,7 +30,7 @@ _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"
 _TITLES = {
     "failed": "The model fails",
     "passed": "The model passes",
-    "not judged": "Too few rows were tested to judge the model",
+    "not judged": "The model cannot be judged",
     "measured": "Measured; no limit is set",
 }
 _REASONS = 6
@@ -128,10 +128,10 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
         )
     counts = document.verdict.counts
     # Without a limit no rule can fail, and "0 of 41" would read as praise.
-    unlimited = document.verdict.outcome == "measured"
+    limited = any(each.judgement.limit is not None for each in document.rules)
     yield (
-        f"{counts['measured' if unlimited else 'failed']} of {len(document.rules):,}",
-        "rules measured; no limit is set" if unlimited else "rules exceed their limit",
+        f"{counts['failed' if limited else 'measured']} of {len(document.rules):,}",
+        "rules failed" if limited else "rules measured; none has a limit",
         f"{counts['not judged']} changed too few rows to be judged",
     )
     sure = "flips with high confidence"
@@ -468,7 +468,7 @@ def _numbers(record: documents.RuleRecord, document: documents.AuditDocument) ->
         ("rows changed", f"{record.changed:,}"),
         ("of these, right before", f"{record.right:,}"),
         ("failure rate", sheet.rate_with_interval(judgement.failures)),
-        ("limit", "none" if judgement.limit is None else percent(judgement.limit)),
+        ("limit", "none" if judgement.limit is None else unrounded(judgement.limit)),
         (f"p, against {percent(judgement.against)}", _probability(judgement.p_value)),
         ("q, over all rules", _probability(judgement.q_value)),
         ("flips", f"{record.flips.count:,} of {record.flips.total:,}"),

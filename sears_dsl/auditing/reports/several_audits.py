@@ -65,12 +65,15 @@ def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+_NO_DIFFERENCE = "No evidence of a difference"
+
+
 def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
     if "better" in comparison.outcomes:
         return "The second is better"
-    return "No evidence of a difference"
+    return "Nothing was compared" if comparison.nothing_compared else _NO_DIFFERENCE
 
 
 def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
@@ -208,7 +211,7 @@ def _grid_title(document: grids.GridDocument) -> str:
     contrasts += [contrast for _, cells in _accuracies(document) for _, contrast in cells]
     if "better" in {each.outcome for each in contrasts if each is not None}:
         return "Some models are better than the first"
-    return "No evidence of a difference"
+    return "Not every model was compared" if document.nothing_compared else _NO_DIFFERENCE
 
 
 def _accuracies(

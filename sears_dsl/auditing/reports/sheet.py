@@ -18,6 +18,7 @@ from hashlib import sha256
 from importlib.resources import files
 from itertools import repeat
 
+from sears_dsl.auditing.gates import unrounded
 from sears_dsl.errors import printable
 from sears_dsl.statistics import Share, percent
 
@@ -243,7 +244,7 @@ def interval_bar(share: Share, top: float, *, limit: float | None = None, kind: 
             parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
         parts.append(f'<circle cx="{_x(share.rate, top)}" cy="{middle}" r="4.5" class="dot"/>')
         words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
-        words += "" if limit is None else f", limit {percent(limit)}"
+        words += "" if limit is None else f", limit {unrounded(limit)}"
     return _bar(parts, words, kind)
 
 

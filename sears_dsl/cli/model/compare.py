@@ -12,7 +12,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table, print_rule_table
-from sears_dsl.errors import UsageError, listed
+from sears_dsl.errors import listed
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument
@@ -49,7 +49,7 @@ def compare_command(
     compared with the first, in a grid of models and rules.
     """
     from sears_dsl.auditing.comparison import compare
-    from sears_dsl.auditing.document import read_audit, read_audits
+    from sears_dsl.auditing.document import read_audits
     from sears_dsl.auditing.grids import grid
     from sears_dsl.auditing.reports.files import write_files
 
@@ -58,10 +58,7 @@ def compare_command(
         document = several = grid(read_audits([before, after, *more]))
         show = partial(print_grid, several)
     else:
-        audits = read_audit(before), read_audit(after)
-        if before.resolve() == after.resolve():  # a gate on such a comparison would always pass
-            raise UsageError(f"{before} would be compared with itself", help="name both audits")
-        document = comparison = compare(*audits)
+        document = comparison = compare(*read_audits([before, after]).values())
         show = partial(_print_comparison, comparison)
     if output is not None:
         write_files(document, output)

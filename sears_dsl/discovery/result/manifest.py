@@ -44,7 +44,9 @@ class DataIdentity(JsonRecord):
     """The rows of the run: SHA-256 of texts and labels, how many, which columns, what stayed.
 
     `column_sets` is how many columns, or sets of them, rules may rewrite; each row of the file
-    stands there so often. It is None in documents of earlier versions.
+    stands there so often. `last_row` is the number of the last row in the file, where rows with
+    unreadable pictures are left out. Both are None in documents of earlier versions, which name the
+    columns `image` and `choices` in `also` alone.
     """
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -55,6 +57,9 @@ class DataIdentity(JsonRecord):
     protect: tuple[str, ...] = ()
     spans: tuple[str, ...] = ()
     column_sets: int | None = None
+    last_row: int | None = None
+    image: str | None = None
+    choices: str | None = None
 
     @classmethod
     def of(cls, data: LabelledRows, *, label: str | None, also: tuple[str, ...]) -> DataIdentity:
@@ -69,6 +74,9 @@ class DataIdentity(JsonRecord):
             protect=protection.columns,
             spans=tuple(map(str, protection.spans)),
             column_sets=len(set(data.rewritten_columns or ())) or 1,
+            last_row=data.number(len(data.rows) - 1),
+            image=data.image,
+            choices=data.choices,
         )
 
 
