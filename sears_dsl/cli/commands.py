@@ -447,9 +447,8 @@ def run() -> int:
     Every deliberate error becomes a message and exit code 2.
     """
     try:
-        sears(prog_name="sears", standalone_mode=False)  # also where another program starts it
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+        # Also where another program starts it; click returns the code of a command that exits.
+        return sears(prog_name="sears", standalone_mode=False) or 0
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return 130
@@ -461,4 +460,4 @@ def run() -> int:
         return 2
     except _ReaderGoneError:
         _print_nowhere()  # the reader went away (`sears … | head`): there is nothing to say
-    return 0
+        return 0
