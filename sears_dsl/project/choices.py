@@ -42,7 +42,7 @@ _TAKES = {
 # Commands whose rows are an argument, and no option.
 _ROWS_AS_ARGUMENT = ("apply", "augment")
 # What looks like a name of the project file, and not like a path or the spec of a model.
-_NAME = re.compile(r"[\w-]+")
+_NAME = re.compile(r"\w[\w-]*")
 _FILES = ("sklearn", "hf", "file", "llm")
 # A map with another ending is written out in the project file.
 _MAP_ENDINGS = (".toml", ".json")

@@ -163,6 +163,7 @@ def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
     )
     assert taken("apply", "rows.csv", "-o", "x")["rules_and_input"][-1] == "rows.csv"
     assert taken("apply", "a.sear", "b.csv", "-o", "x")["rules_and_input"] == ("a.sear", "b.csv")
+    assert taken("apply", "a.sear", "-", "-o", "x")["rules_and_input"] == ("a.sear", "-")
 
 
 def test_what_is_wrong_in_the_file_does_not_matter_where_the_command_line_says_otherwise(
