@@ -412,6 +412,19 @@ def test_options_and_places_are_looked_at_before_any_work_and_no_input_is_writte
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_a_model_replaces_no_rule_file_of_a_folder_and_no_import(folder: Path) -> None:
+    for place in ("more", "more/sets"):
+        (folder / place).mkdir()
+    (folder / "more/a.sear").write_text('import "sets/b.sear" as b\n@b.WORD -> film\n', "utf-8")
+    (folder / "more/sets/b.sear").write_text("set WORD = movie\n", "utf-8")
+    for name, rules in (("more/a.sear", "more"), ("more/sets/b.sear", "more/a.sear")):
+        before = (folder / name).read_bytes()
+        done = fix(rules, "--save-model", name)
+        assert isinstance(done.exception, click.UsageError), done.output
+        assert f"{name} is an input of this command" in done.exception.message
+        assert (folder / name).read_bytes() == before
+
+
 def found_on(rules: Path, data: LabelledRows) -> None:
     """Write the manifest of a run of discovery on these rows."""
     pytest.importorskip("pydantic", reason="pydantic is not installed")

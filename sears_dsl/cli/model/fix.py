@@ -145,7 +145,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.repair.running import repair_model
 
     chosen = FixOptions(**options)
-    _check_fix(rules, output, chosen)
+    _check_fix(output, chosen)
     if chosen.amounts is not None:
         _fix_by_amount(rules, output, chosen, chosen.amounts)
         return
@@ -194,14 +194,12 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     out.print(f"written: {output}, {output.with_suffix('.md').name}")
 
 
-def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None:
+def _check_fix(output: Path, chosen: FixOptions) -> None:
     """Refuse wrong options before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name has to end in .json")
     target = chosen.save_model
-    sources = (*rules, chosen.training, chosen.data, chosen.oracle)
     reports = (output, output.with_suffix(".md"))
-    refuse_overwriting(filter(None, (*reports, target)), sources=sources)
     if target is not None and target.resolve() in map(Path.resolve, reports):
         raise click.UsageError(f"--save-model {target} is the report of -o: name another place")
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
@@ -233,6 +231,11 @@ def _experiment(
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = chosen.recipe_and_tagger(rules)
+    refuse_overwriting(
+        filter(None, (output, output.with_suffix(".md"), chosen.save_model)),
+        sources=(chosen.training, chosen.data, chosen.oracle),
+        rulesets=recipe.rulesets,
+    )
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     training = chosen.table(chosen.training)
     if chosen.image is not None:
