@@ -649,3 +649,26 @@ def test_what_a_command_reads_is_not_written_over(
     assert done.returncode == 2
     assert f"{output} is " in done.stderr
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize("read", ["near.sear", "near.closest.sear", "near.md"])
+@pytest.mark.parametrize("option", ["--known", "--text"])
+def test_a_search_writes_over_nothing_that_it_reads(
+    run: Run, tmp_path: Path, read: str, option: str
+) -> None:
+    (tmp_path / "wh.sear").rename(tmp_path / read)
+    typed = ("discover", "--model", "m:p", "--data", "rows.csv", "-o", "near.sear")
+    done = run(*typed, option, read)
+    assert done.returncode == 2
+    assert f"{read} is an input of this command: write to another file" in done.stderr
+    assert (tmp_path / read).read_text("utf-8") == WH
+
+
+def test_models_that_are_to_be_told_apart_are_several_before_any_is_asked(
+    run: Run, tmp_path: Path
+) -> None:
+    typed = ("discover", "--model", "m:p", "--data", "rows.csv", "-o", "near.sear")
+    done = run(*typed, "--across", "apart")
+    assert done.returncode == 2
+    assert "--across apart needs several models, and one is given" in done.stderr
+    assert "--model every:SPEC,SPEC" in done.stderr
