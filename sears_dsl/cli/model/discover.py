@@ -134,6 +134,11 @@ def discover_command(output: Path, **options: Any) -> None:
     chosen = DiscoverOptions(**options)
     if chosen.paper:
         chosen = _as_in_paper(chosen)
+    if chosen.across != "any" and not chosen.model.startswith("every:"):
+        raise click.UsageError(
+            f"--across {chosen.across} needs several models, and one is given: name them together, "
+            "--model every:SPEC,SPEC"
+        )
     _refuse_overwriting(output, chosen)
     settings, quiet = chosen.settings(), chosen.quiet
     with (
