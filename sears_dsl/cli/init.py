@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import read_share
+from sears_dsl.cli.options.shared import column_option, read_share
 from sears_dsl.errors import SearsError, UsageError
 
 
 @click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
 @click.option("--data", metavar="FILE", help="The labelled rows.")
-@click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
+@column_option("The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")
 @click.option("--model", metavar="SPEC", help="module:object, sklearn:FILE, hf:FOLDER, http://… or "
               "file:PREDICTIONS.")  # fmt: skip
@@ -42,6 +43,7 @@ def init_command(
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
+    from sears_dsl.data.labelled import column_sets
     from sears_dsl.data.table import read_table
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
@@ -85,7 +87,9 @@ def init_command(
         )
     columns = read_columns(data)
     require = partial(require_column, tuple(columns), where=data)
-    column = answer("text column", column, likely_text(columns), require)
+    column = answer("text column", column, likely_text(columns),
+                    lambda names: [*map(require, chain(*column_sets(names, tuple(columns))))],
+                    )  # fmt: skip
     label = answer("label column", label, likely_label(columns, text=column), require)
     model = answer("model, such as my_model:predict (empty: add it later)", model, "", _check_model)
     find_rule_files(rules)

@@ -672,3 +672,20 @@ def test_models_that_are_to_be_told_apart_are_several_before_any_is_asked(
     assert done.returncode == 2
     assert "--across apart needs several models, and one is given" in done.stderr
     assert "--model every:SPEC,SPEC" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("audit", "wh.sear", "--model", "m:p", "--data", "rows.csv"),
+        ("augment", "wh.sear", "rows.csv", "-o", "out.csv"),
+        ("export", "wh.sear", "--data", "rows.csv", "-o", "out.pkl"),
+        ("init", "--data", "rows.csv"),
+        ("diff", "wh.sear", "wh.sear", "--on", "rows.csv"),
+    ],
+)
+def test_of_two_columns_none_is_left_out_unsaid(run: Run, typed: tuple[str, ...]) -> None:
+    done = run(*typed, "--column", "text", "--column", "answer")
+    assert done.returncode == 2
+    advice = "name one" if typed[0] == "diff" else "write them as one: --column text,answer"
+    assert f"text and answer were named: {advice}" in " ".join(done.stderr.split())

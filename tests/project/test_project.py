@@ -538,6 +538,14 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
     assert audit["max_flip_rate"] == 0.05
 
 
+@pytest.mark.parametrize("column", ["said,part", "said+part"])
+def test_init_takes_several_columns_as_one(folder: Path, column: str) -> None:
+    (folder / "sears.toml").unlink()
+    done = run("init", "--data", "data/dev.csv", "--column", column, "--label", "gold")
+    assert done.exception is None, done.output
+    assert taken("export", "own.sear", "-o", "x.pkl")["column"] == column
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 def test_at_a_terminal_init_asks_proposes_and_asks_again_after_a_wrong_answer(folder: Path) -> None:
     import pty

@@ -31,7 +31,7 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
               help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=shared.FilePath(dir_okay=False),
               help="The suite to write; CheckList reads it with TestSuite.from_file.")  # fmt: skip
-@click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
+@shared.column_option(f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
 @shared.reading_options
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first",
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip

@@ -95,6 +95,19 @@ def read_share(
     return rate
 
 
+def column_option(text: str, *, several: bool = True) -> Callable[[Any], Any]:
+    """The option ``--column``, whose one value may name ``several`` columns."""
+
+    def only(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> str | None:
+        """Return the value, and refuse more, of which click would take only the last."""
+        if len(value) > 1:
+            advice = f"write them as one: --column {','.join(value)}" if several else "name one"
+            raise click.BadParameter(f"{' and '.join(value)} were named: {advice}")
+        return value[0] if value else None
+
+    return click.option("--column", multiple=True, metavar="COLUMN", callback=only, help=text)
+
+
 imports_option = click.option(
     "--allow-imports-outside", is_flag=True,
     help="Let rule files import files from outside their folder.",
