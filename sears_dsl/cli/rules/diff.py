@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
-@shared.column_option(
-    f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.", several=False
-)
+@shared.column_option(f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.", several=False)
 @click.option("--format", "format_name", help="Its format, if the name does not show it.")
 @shared.reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")
