@@ -192,6 +192,17 @@ def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: P
     assert not (folder / "rules.csv").exists()
 
 
+def test_standard_output_is_for_rows_or_json_and_has_nothing_beside_it(folder: Path) -> None:
+    before = {*folder.iterdir()}
+    both = augment("-o", "-", "--output-format", "csv", "--json")
+    assert isinstance(both.exception, click.UsageError)
+    rows = augment("-o", "-", "--output-format", "csv")
+    assert rows.exit_code == 0, rows.output
+    assert rows.stdout.count(",film") == 16
+    assert rows.stderr.endswith("written: -\n")
+    assert {*folder.iterdir()} == before
+
+
 def test_rules_of_one_name_in_two_files_are_counted_apart(folder: Path) -> None:
     (folder / "more.sear").write_text("rule film: movie -> picture\n", "utf-8")
     done = call(augment_command, "rules.sear", "more.sear", "train.csv", "-o", "out.csv",
