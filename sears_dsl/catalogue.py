@@ -226,7 +226,8 @@ def ruleset_page(name: str, ruleset: Ruleset) -> str:
     """The catalogue page of one ruleset in Markdown: a section for each rule, with its tests."""
     title = f"# {name}"
     templates = f", {len(ruleset.templates)} templates" if ruleset.templates else ""
-    about = f"Version {ruleset.version}, {len(ruleset.rules)} rules{templates}. Use it as `{name}`."
+    version = "" if ruleset.version is None else f"Version {ruleset.version}, "
+    about = f"{version}{len(ruleset.rules)} rules{templates}. Use it as `{name}`."
     options = ruleset.options
     how = f"Case: {options.case}. Tags: {options.tagset}. Language: {options.language}."
     sections = [_rule_section(rule_id, rule) for rule_id, rule in ruleset.named_rules]

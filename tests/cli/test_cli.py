@@ -377,6 +377,23 @@ def test_rules_lists_the_catalogue(run: Run) -> None:
     assert any(rule["rule"] == "What NOUN -> Which NOUN" for r in rulesets for rule in r["rules"])
 
 
+def test_pages_replace_no_readme_but_their_own(run: Run, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.sear"
+    bare.write_text("movie -> film\n", "utf-8")
+    for _ in range(2):
+        assert run("rules", str(bare), "--pages", "pages").returncode == 0
+    readme = tmp_path / "pages" / "README.md"
+    assert ".md) | – | 1 |" in readme.read_text("utf-8")
+    assert not any("None" in each.read_text("utf-8") for each in readme.parent.iterdir())
+    readme.write_text("# Mine\n", "utf-8")
+    done = run("rules", "--pages", "pages")
+    assert done.returncode == 2
+    assert "README.md is not the index of such pages" in done.stderr
+    assert readme.read_text("utf-8") == "# Mine\n"
+    assert run("rules", "--pages", "other", "--json").returncode == 2
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_narrow_terminal_cuts_no_rule_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = Console(file=io.StringIO(), width=80, markup=False, highlight=False)
     monkeypatch.setattr("sears_dsl.cli.rules.catalogue.console", lambda: narrow)
