@@ -345,16 +345,33 @@ def test_explain_tells_which_token_stopped_a_rule(run: Run) -> None:
     assert [token["text"] for token in told["tokens"]] == ["What", "color", "?"]
 
 
-def test_diff_of_files_and_of_git_revisions(run: Run, tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        subprocess.run(
-            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True
-        )
+def commit(folder: Path, *names: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for typed in (["init", "-q"], ["add", *names], [*identity, "commit", "-qm", "one"]):
+        subprocess.run(["git", *typed], cwd=folder, check=True, capture_output=True)
 
-    git("init", "-q")
-    git("add", "wh.sear")
-    git("commit", "-qm", "one")
+
+def test_diff_of_a_revision_finds_its_vectors_and_names_its_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "v.txt").write_text("color 1 0\ntint 0.9 0.1\n", "utf-8")
+    rules = "option vectors = ../v.txt\nrule near: color -> $1.neighbor\n"
+    (tmp_path / "sub" / "near.sear").write_text(rules, "utf-8")
+    (tmp_path / "sub" / "bad.sear").write_text("What NUON -> Which\n", "utf-8")
+    commit(tmp_path, "v.txt", "sub")
+    (tmp_path / "v.txt").write_text("color 1 0\nhue 0.9 0.1\nshade 0.8 0.2\n", "utf-8")
+    typed = ("diff", "HEAD:sub/near.sear", "sub/near.sear", "--on", "rows.csv", "--column", "text")
+    [row] = json.loads(run(*typed, "--json").stdout)["rows"]
+    assert (row["old"], row["new"]) == ("What tint is it?", "What hue is it?")
+    bad = run("diff", "HEAD:sub/bad.sear", "wh.sear").stderr
+    assert bad.startswith("sears: HEAD:sub/bad.sear:1:6: error[E201]")
+    (tmp_path / "sub" / "near.sear").write_text(
+        "rule near: color -> hue\nrule far: color -> fruit\n", "utf-8"
+    )
+    assert "\n… and 1 more rewrite\n" in run(*typed, "--limit", "1").stdout
+
+
+def test_diff_of_files_and_of_git_revisions(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path, "wh.sear")
     (tmp_path / "wh.sear").write_text(WH.replace("-> Which NOUN", "-> What sort of NOUN"), "utf-8")
     (tmp_path / "new.sear").write_text("rule film: movie -> film\n", "utf-8")
 
