@@ -204,6 +204,13 @@ def test_wrong_use_is_reported_before_the_model_is_asked(
     assert not (folder / "asked.txt").exists()
 
 
+def test_rows_that_are_read_once_cannot_be_sliced(folder: Path) -> None:
+    done = audit("--data", "-", "--slice", "part")
+    assert done.exit_code == 2
+    assert "reads the rows a second time, and - can be read only once" in done.output
+    assert not (folder / "asked.txt").exists()
+
+
 def test_the_current_folder_can_be_the_output(folder: Path) -> None:
     done = audit(output=".")
     assert done.exit_code == 0, done.output

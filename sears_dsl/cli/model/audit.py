@@ -17,7 +17,7 @@ from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_ch
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.files import is_file, is_there
+from sears_dsl.runtime.files import is_file, is_there, names_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -256,7 +256,14 @@ _OF_DATA = ("column", "label", "image", "choices", "protect", "spans", "format_n
 
 def _require_rows(rulesets: Sequence[Ruleset], chosen: AuditOptions) -> None:
     """Check that there are rows, or templates that stand for them and options that fit these."""
+    from sears_dsl.data.dataset import is_stream
+
     if chosen.data is not None:
+        if chosen.columns and is_stream(chosen.data) and not names_folder(chosen.data):
+            raise click.UsageError(
+                f"--slice reads the rows a second time, and {chosen.data} can be read only once: "
+                "name a file with --data"
+            )
         return
     if chosen.also or not any(ruleset.templates for ruleset in rulesets):
         raise click.UsageError(
