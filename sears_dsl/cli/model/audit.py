@@ -301,9 +301,9 @@ def _require_places(
         raise click.UsageError(f"{summary} is a file of the audit: name another with --summary")
     if is_there(summary) and not is_file(summary):  # such as a pipe
         return
-    place = summary.absolute().parent
+    place = summary.resolve().parent
     # A folder that the audit makes is checked with -o.
-    if is_there(place) or not place.is_relative_to(output.absolute()):
+    if is_there(place) or place not in {each.resolve().parent for each in written}:
         require_place(place, option="--summary")
 
 
