@@ -399,7 +399,17 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
     ("arguments", "told"),
     [
         (("--command", "train {train} {model}"), "--command and --model go together"),
-        (("--also", "context"), "--also"),
+        *(
+            ((option, "context"), f"{option} needs a --command")
+            for option in ("--also", "--image", "--choices")
+        ),
+        *(
+            (
+                ("--amounts", "none,full", *option),
+                f"{option[0].removeprefix('--no-')} does not go with --amounts",
+            )
+            for option in (("--amount", "5"), ("--no-control",), ("--no-balance",))
+        ),
         (("-o", "fix.txt"), ".json"),
         (("--margin", "0.1"), "--margin says nothing without --min-fall"),
         (("--min-support", "5"), "--min-support says nothing without --min-fall"),

@@ -270,14 +270,11 @@ def _require_rows(rulesets: Sequence[Ruleset], chosen: AuditOptions) -> None:
             "Missing option '--data': name the labelled rows; only templates that fill a single "
             "column need none"
         )
-    ctx = click.get_current_context()
-    for option in ctx.command.params:
-        typed = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if typed and option.name in _OF_DATA:
-            raise click.UsageError(
-                f"{option.opts[0]} is about the rows of --data, and there is no --data: name the "
-                f"rows, or leave out {option.opts[0]}"
-            )
+    for switch in shared.typed(*_OF_DATA):
+        raise click.UsageError(
+            f"{switch} is about the rows of --data, and there is no --data: name the rows, or "
+            f"leave out {switch}"
+        )
 
 
 def _require_places(

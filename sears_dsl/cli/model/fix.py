@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
@@ -26,7 +25,7 @@ from sears_dsl.cli.options.model import (
     image_option,
     load_quietly,
 )
-from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting
+from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting, typed
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
@@ -170,9 +169,8 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amo
     from sears_dsl.repair.amounts import write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
-    for switch, value in (("min-fall", chosen.min_fall), ("save-model", chosen.save_model)):
-        if value is not None:
-            raise click.UsageError(f"--{switch} needs a single model; --amounts trains several")
+    for switch in typed("min_fall", "save_model", "amount", "balanced", "control"):
+        raise click.UsageError(f"{switch} does not go with --amounts, which trains its own models")
     settings = chosen.amount_settings(amounts)
     with _experiment(rules, output, chosen) as (inputs, known):
         errors, participants = amounts_of_noise(inputs, settings=settings, **known)
@@ -205,18 +203,17 @@ def _check_fix(output: Path, chosen: FixOptions) -> None:
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         fault = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
         raise click.UsageError(f"--save-model {target} {fault}: name another place")
-    if chosen.min_fall is None:
-        source = click.get_current_context().get_parameter_source
-        for option in ("margin", "min_support"):
-            if source(option) is ParameterSource.COMMANDLINE:
-                switch = option.replace("_", "-")
-                raise click.UsageError(f"--{switch} says nothing without --min-fall: add that")
+    for switch in typed("margin", "min_support") if chosen.min_fall is None else ():
+        raise click.UsageError(f"{switch} says nothing without --min-fall: add that")
     if chosen.label is None:
         raise click.UsageError("Missing option '--label': errors are measured against labels")
     if (chosen.command is None) != (chosen.model is None):
         raise click.UsageError("--command and --model go together: one trains, the other is asked")
-    if chosen.command is None and chosen.also:
-        raise click.UsageError("--also needs a --command: the built-in model reads one column")
+    for name in ("also", "image", "choices") if chosen.command is None else ():
+        if getattr(chosen, name):
+            raise click.UsageError(
+                f"--{name} needs a --command: the built-in model reads one column"
+            )
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from sears_dsl.cli.screen.console import tell_of_paraphrases, warn_of_tagger
 from sears_dsl.defaults import DEFAULT_TAGGER
@@ -180,6 +181,15 @@ def _file_of(source: str) -> str:
     from sears_dsl.models.objects import is_object_name
 
     return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
+
+
+def typed(*names: str) -> Iterator[str]:
+    """Those options of the parameters ``names`` that stand on the command line."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is ParameterSource.COMMANDLINE:
+            yield "/".join((*option.opts, *option.secondary_opts))
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
