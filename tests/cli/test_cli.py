@@ -258,7 +258,7 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
         (["apply", "wh.sear", "rows.csv", "-o", "o.xyz", "--column", "text"], "format"),
         (["apply", "rows.csv", "-o", "o.csv"], "RULES"),
         (["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--tagger", "spacy:nope"], "nope"),
-        (["explain", "wh.sear", "--rule", "nope", "It is."], "nope"),
+        (["explain", "wh.sear", "--rule", "which", "--rule", "nope", "It is."], "the id nope"),
         (["diff", "HEAD:none.sear", "wh.sear"], "git"),
         (["no-such-command"], "no-such-command"),
         (["audti", "wh.sear"], "Did you mean 'audit'?"),
