@@ -38,6 +38,16 @@ def shipped_rulesets() -> dict[str, Path]:
     return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
 
 
+def is_shipped(name: str) -> bool:
+    """Whether this is the name of a shipped ruleset, or of a folder of them.
+
+    Example:
+        >>> is_shipped("contractions/expand"), is_shipped("contractions"), is_shipped("contract")
+        (True, True, False)
+    """
+    return any(f"{each}/".startswith(f"{name}/") for each in shipped_rulesets())
+
+
 def find_rule_files(names: Iterable[str]) -> list[Path]:
     """The rule files that the names stand for, each once, in the order named."""
     files: dict[str, Path] = {}

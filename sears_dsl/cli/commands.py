@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from sears_dsl import __version__
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.runtime.files import is_folder
+from sears_dsl.runtime.files import is_folder, is_there
 
 if TYPE_CHECKING:
     from sears_dsl.project.choices import Choices
@@ -270,11 +270,13 @@ def _user_options(
 
 def _are_rules(word: str, project: Project) -> bool:
     """Whether a word that stands alone names rules rather than rows."""
-    return (
-        word.endswith(".sear")
-        or is_folder(word)
-        or (word in project.fields.rulesets and word not in project.fields.datasets)
-    )
+    from sears_dsl.catalogue import is_shipped
+
+    if word.endswith(".sear") or is_folder(word):
+        return True
+    fields = project.fields
+    named = word in fields.rulesets or (is_shipped(word) and not is_there(word))
+    return named and word not in fields.datasets
 
 
 def _arguments(

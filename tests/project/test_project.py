@@ -162,6 +162,9 @@ def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
         "data/dev.csv",
     )
     assert taken("apply", "rows.csv", "-o", "x")["rules_and_input"][-1] == "rows.csv"
+    for shipped in ("contractions/expand", "contractions"):
+        given = (shipped, "data/dev.csv")
+        assert taken("apply", shipped, "-o", "x")["rules_and_input"] == given
     assert taken("apply", "a.sear", "b.csv", "-o", "x")["rules_and_input"] == ("a.sear", "b.csv")
     assert taken("apply", "a.sear", "-", "-o", "x")["rules_and_input"] == ("a.sear", "-")
 
