@@ -118,6 +118,15 @@ def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Pa
     assert {finding["line"] for finding in findings} == {1, 2}
 
 
+def test_check_counts_an_error_of_an_imported_file_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.sear").write_text("What NUON -> Which\n", "utf-8")
+    for name in ("one.sear", "two.sear"):
+        (tmp_path / name).write_text('import "bad.sear" as bad\n', "utf-8")
+    done = run("check", "one.sear", "two.sear", "bad.sear")
+    assert done.stdout.count("error[E201]") == 1
+    assert "3 files, 0 rules: 3 errors, 0 warnings" in done.stdout
+
+
 def test_check_strict_makes_a_gate_of_warnings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bare.sear").write_text("ruleset bare 1.0.0\n\nmovie -> film\n", "utf-8")
     assert run("check", "bare.sear").returncode == 0
