@@ -44,6 +44,7 @@ def init_command(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.labelled import column_sets
+    from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.data.table import read_table
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
@@ -59,6 +60,10 @@ def init_command(
     asks = sys.stdin.isatty() and sys.stderr.isatty()
 
     def read_columns(file: str) -> Mapping[str, Sequence[Any]]:
+        if file == STANDARD_STREAM:
+            raise UsageError(
+                f"{FILE_NAME} names a file of rows, and {file} is none", help="write them to a file"
+            )
         return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
     def answer(

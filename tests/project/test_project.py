@@ -606,6 +606,7 @@ def test_init_replaces_nothing(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("--data", "nowhere.csv"), "nowhere.csv"),
+        (("--data", "-"), "names a file of rows, and - is none"),
         (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
         ((), "no file of rows"),
         (("--data", "data/dev.csv", "--model", "file:../x.jsonl"), "only in its own folder"),
