@@ -41,11 +41,8 @@ def init_command(
     finds. It looks at the rows to propose columns, and never replaces a file.
     """
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.labelled import column_sets
-    from sears_dsl.data.streams import STANDARD_STREAM
-    from sears_dsl.data.table import read_table
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -58,13 +55,6 @@ def init_command(
             help="edit that file; nothing was written",
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty()
-
-    def read_columns(file: str) -> Mapping[str, Sequence[Any]]:
-        if file == STANDARD_STREAM:
-            raise UsageError(
-                f"{FILE_NAME} names a file of rows, and {file} is none", help="write them to a file"
-            )
-        return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
     def answer(
         question: str, option: str | None, proposed: str, check: Callable[[str], object]
@@ -84,13 +74,13 @@ def init_command(
                     raise
                 click.echo(f"sears: {error}", err=True)
 
-    data = answer("file of labelled rows", data, likely_data(Path()), read_columns)
+    data = answer("file of labelled rows", data, likely_data(Path()), _read_columns)
     if not data:
         raise UsageError(
             "there is no file of rows in this folder",
             help="name one: sears init --data FILE (csv, tsv, jsonl or parquet)",
         )
-    columns = read_columns(data)
+    columns = _read_columns(data)
     require = partial(require_column, tuple(columns), where=data)
     column = answer("text column", column, likely_text(columns),
                     lambda names: [*map(require, chain(*column_sets(names, tuple(columns))))],
@@ -116,6 +106,18 @@ def init_command(
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
+
+
+def _read_columns(file: str) -> Mapping[str, Sequence[Any]]:
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.streams import STANDARD_STREAM
+    from sears_dsl.data.table import read_table
+
+    if file == STANDARD_STREAM:
+        raise UsageError(
+            "a project file names a file of rows, and - is none", help="write them to a file"
+        )
+    return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
 
 def _check_model(spec: str) -> None:
