@@ -136,7 +136,7 @@ def discover_command(output: Path, **options: Any) -> None:
         chosen = _as_in_paper(chosen)
     if chosen.across != "any" and not chosen.model.startswith("every:"):
         raise click.UsageError(
-            f"--across {chosen.across} needs several models, and one is given: name them together, "
+            f"--across {chosen.across} needs several models, and one is given: name several: "
             "--model every:SPEC,SPEC"
         )
     _refuse_overwriting(output, chosen)
