@@ -39,6 +39,16 @@ def shipped_rulesets() -> dict[str, Path]:
     return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
 
 
+def is_shipped(name: str) -> bool:
+    """Whether this is the name of a shipped ruleset, or of a folder of them.
+
+    Example:
+        >>> is_shipped("contractions/expand"), is_shipped("contractions"), is_shipped("contract")
+        (True, True, False)
+    """
+    return any(f"{each}/".startswith(f"{name}/") for each in shipped_rulesets())
+
+
 def find_rule_files(names: Iterable[str]) -> list[Path]:
     """The rule files that the names stand for, each once, in the order named."""
     files: dict[str, Path] = {}
@@ -227,7 +237,8 @@ def ruleset_page(name: str, ruleset: Ruleset) -> str:
     """The catalogue page of one ruleset in Markdown: a section for each rule, with its tests."""
     title = f"# {name}"
     templates = f", {len(ruleset.templates)} templates" if ruleset.templates else ""
-    about = f"Version {ruleset.version}, {len(ruleset.rules)} rules{templates}. Use it as `{name}`."
+    version = "" if ruleset.version is None else f"Version {ruleset.version}, "
+    about = f"{version}{len(ruleset.rules)} rules{templates}. Use it as `{name}`."
     options = ruleset.options
     how = f"Case: {options.case}. Tags: {options.tagset}. Language: {options.language}."
     sections = [_rule_section(rule_id, rule) for rule_id, rule in ruleset.named_rules]

@@ -21,7 +21,7 @@ from click.core import ParameterSource
 
 from sears_dsl import __version__
 from sears_dsl.errors import DataError, SearsError
-from sears_dsl.runtime.files import is_folder
+from sears_dsl.runtime.files import is_folder, is_there
 
 if TYPE_CHECKING:
     from sears_dsl.project.choices import Choices
@@ -270,11 +270,13 @@ def _user_options(
 
 def _are_rules(word: str, project: Project) -> bool:
     """Whether a word that stands alone names rules rather than rows."""
-    return (
-        word.endswith(".sear")
-        or is_folder(word)
-        or (word in project.fields.rulesets and word not in project.fields.datasets)
-    )
+    from sears_dsl.catalogue import is_shipped
+
+    if word.endswith(".sear") or is_folder(word):
+        return True
+    fields = project.fields
+    named = word in fields.rulesets or (is_shipped(word) and not is_there(word))
+    return named and word not in fields.datasets
 
 
 def _arguments(
@@ -447,9 +449,8 @@ def run() -> int:
     Every deliberate error becomes a message and exit code 2.
     """
     try:
-        sears(prog_name="sears", standalone_mode=False)  # also where another program starts it
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+        # Also where another program starts it; click returns the code of a command that exits.
+        return sears(prog_name="sears", standalone_mode=False) or 0
     except (click.Abort, KeyboardInterrupt):
         click.echo("stopped", err=True)
         return 130
@@ -461,4 +462,4 @@ def run() -> int:
         return 2
     except _ReaderGoneError:
         _print_nowhere()  # the reader went away (`sears … | head`): there is nothing to say
-    return 0
+        return 0

@@ -5,18 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sears_dsl.cli.options.shared import read_share
+from sears_dsl.cli.options.shared import column_option, read_share
 from sears_dsl.errors import SearsError, UsageError
 
 
 @click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
 @click.option("--data", metavar="FILE", help="The labelled rows.")
-@click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
+@column_option("The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")
 @click.option("--model", metavar="SPEC", help="module:object, sklearn:FILE, hf:FOLDER, http://… or "
               "file:PREDICTIONS.")  # fmt: skip
@@ -40,9 +41,8 @@ def init_command(
     finds. It looks at the rows to propose columns, and never replaces a file.
     """
     from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
-    from sears_dsl.data.table import read_table
+    from sears_dsl.data.labelled import column_sets
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -55,9 +55,6 @@ def init_command(
             help="edit that file; nothing was written",
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty()
-
-    def read_columns(file: str) -> Mapping[str, Sequence[Any]]:
-        return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
     def answer(
         question: str, option: str | None, proposed: str, check: Callable[[str], object]
@@ -77,15 +74,17 @@ def init_command(
                     raise
                 click.echo(f"sears: {error}", err=True)
 
-    data = answer("file of labelled rows", data, likely_data(Path()), read_columns)
+    data = answer("file of labelled rows", data, likely_data(Path()), _read_columns)
     if not data:
         raise UsageError(
             "there is no file of rows in this folder",
             help="name one: sears init --data FILE (csv, tsv, jsonl or parquet)",
         )
-    columns = read_columns(data)
+    columns = _read_columns(data)
     require = partial(require_column, tuple(columns), where=data)
-    column = answer("text column", column, likely_text(columns), require)
+    column = answer("text column", column, likely_text(columns),
+                    lambda names: [*map(require, chain(*column_sets(names, tuple(columns))))],
+                    )  # fmt: skip
     label = answer("label column", label, likely_label(columns, text=column), require)
     model = answer("model, such as my_model:predict (empty: add it later)", model, "", _check_model)
     find_rule_files(rules)
@@ -107,6 +106,18 @@ def init_command(
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
+
+
+def _read_columns(file: str) -> Mapping[str, Sequence[Any]]:
+    from sears_dsl.data.batches import ReadOptions
+    from sears_dsl.data.streams import STANDARD_STREAM
+    from sears_dsl.data.table import read_table
+
+    if file == STANDARD_STREAM:
+        raise UsageError(
+            "a project file names a file of rows, and - is none", help="write them to a file"
+        )
+    return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
 
 def _check_model(spec: str) -> None:

@@ -276,7 +276,7 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     several = [name.strip() for name in re.split("[,+]", column)]
     advice = ""
     if len(several) > 1 and set(several) <= set(names):
-        advice = "name each by itself: " + " ".join(f"--column {name}" for name in several)
+        advice = f"name each by itself: {', '.join(several)}"
     elif near:
         advice = f"did you mean {near[0]!r}?"
     elif where == "-" and list(names) == ["text"]:

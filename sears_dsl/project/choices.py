@@ -42,7 +42,7 @@ _TAKES = {
 # Commands whose rows are an argument, and no option.
 _ROWS_AS_ARGUMENT = ("apply", "augment")
 # What looks like a name of the project file, and not like a path or the spec of a model.
-_NAME = re.compile(r"[\w-]+")
+_NAME = re.compile(r"\w[\w-]*")
 _FILES = ("sklearn", "hf", "file", "llm")
 # A map with another ending is written out in the project file.
 _MAP_ENDINGS = (".toml", ".json")
@@ -307,10 +307,10 @@ def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
 
 def _rules(project: Project, name: str, key: str) -> str:
     """Return the path of a file or folder of the project, or the name of a shipped ruleset."""
-    from sears_dsl.catalogue import shipped_rulesets  # noqa: PLC0415
+    from sears_dsl.catalogue import is_shipped  # noqa: PLC0415
 
     if not (project.folder / name).exists():
-        if any(f"{each}/".startswith(f"{name}/") for each in shipped_rulesets()):
+        if is_shipped(name):
             return name
         raise _is_missing(project, name, key, what="file, folder or shipped ruleset")
     return _from_here(project, name)

@@ -216,6 +216,13 @@ def test_rules_in_a_file_whose_name_is_no_utf8_are_audited(folder: Path) -> None
     assert found(folder)["rulesets"][0]["name"] == "r\ufffd.sear"
 
 
+def test_rows_that_are_read_once_cannot_be_sliced(folder: Path) -> None:
+    done = audit("--data", "-", "--slice", "part")
+    assert done.exit_code == 2
+    assert "reads the rows a second time, and - can be read only once" in done.output
+    assert not (folder / "asked.txt").exists()
+
+
 def test_the_current_folder_can_be_the_output(folder: Path) -> None:
     done = audit(output=".")
     assert done.exit_code == 0, done.output
@@ -242,7 +249,7 @@ def test_support_that_is_required_needs_a_limit(folder: Path) -> None:
     assert audit("--require-support", "--min-support", "41", "--gate", "film=1").exit_code == 1
 
 
-@pytest.mark.parametrize("name", ["nodir/s.md", "test.csv/s.md"])
+@pytest.mark.parametrize("name", ["nodir/s.md", "test.csv/s.md", "out/sub/s.md"])
 def test_a_summary_that_cannot_be_written_is_reported_before_the_model_is_asked(
     folder: Path, name: str
 ) -> None:
@@ -251,8 +258,9 @@ def test_a_summary_that_cannot_be_written_is_reported_before_the_model_is_asked(
     assert done.exception.help == "choose another place with --summary"
     assert not (folder / "asked.txt").exists()
     assert not (folder / "out.partial").exists()
-    assert audit("--summary", "s.md").exit_code == 0
-    assert (folder / "s.md").read_text("utf-8").startswith("#")
+    for place in ("s.md", "out/s.md"):
+        assert audit("--summary", place).exit_code == 0
+        assert (folder / place).read_text("utf-8").startswith("#")
 
 
 def test_a_file_of_a_folder_that_is_no_data_is_named_with_it(folder: Path) -> None:

@@ -118,6 +118,15 @@ def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Pa
     assert {finding["line"] for finding in findings} == {1, 2}
 
 
+def test_check_counts_an_error_of_an_imported_file_once(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.sear").write_text("What NUON -> Which\n", "utf-8")
+    for name in ("one.sear", "two.sear"):
+        (tmp_path / name).write_text('import "bad.sear" as bad\n', "utf-8")
+    done = run("check", "one.sear", "two.sear", "bad.sear")
+    assert done.stdout.count("error[E201]") == 1
+    assert "3 files, 0 rules: 3 errors, 0 warnings" in done.stdout
+
+
 def test_check_strict_makes_a_gate_of_warnings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bare.sear").write_text("ruleset bare 1.0.0\n\nmovie -> film\n", "utf-8")
     assert run("check", "bare.sear").returncode == 0
@@ -258,7 +267,7 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
         (["apply", "wh.sear", "rows.csv", "-o", "o.xyz", "--column", "text"], "format"),
         (["apply", "rows.csv", "-o", "o.csv"], "RULES"),
         (["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--tagger", "spacy:nope"], "nope"),
-        (["explain", "wh.sear", "--rule", "nope", "It is."], "nope"),
+        (["explain", "wh.sear", "--rule", "which", "--rule", "nope", "It is."], "the id nope"),
         (["diff", "HEAD:none.sear", "wh.sear"], "git"),
         (["no-such-command"], "no-such-command"),
         (["audti", "wh.sear"], "Did you mean 'audit'?"),
@@ -345,16 +354,33 @@ def test_explain_tells_which_token_stopped_a_rule(run: Run) -> None:
     assert [token["text"] for token in told["tokens"]] == ["What", "color", "?"]
 
 
-def test_diff_of_files_and_of_git_revisions(run: Run, tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        subprocess.run(
-            ["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True
-        )
+def commit(folder: Path, *names: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for typed in (["init", "-q"], ["add", *names], [*identity, "commit", "-qm", "one"]):
+        subprocess.run(["git", *typed], cwd=folder, check=True, capture_output=True)
 
-    git("init", "-q")
-    git("add", "wh.sear")
-    git("commit", "-qm", "one")
+
+def test_diff_of_a_revision_finds_its_vectors_and_names_its_files(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "v.txt").write_text("color 1 0\ntint 0.9 0.1\n", "utf-8")
+    rules = "option vectors = ../v.txt\nrule near: color -> $1.neighbor\n"
+    (tmp_path / "sub" / "near.sear").write_text(rules, "utf-8")
+    (tmp_path / "sub" / "bad.sear").write_text("What NUON -> Which\n", "utf-8")
+    commit(tmp_path, "v.txt", "sub")
+    (tmp_path / "v.txt").write_text("color 1 0\nhue 0.9 0.1\nshade 0.8 0.2\n", "utf-8")
+    typed = ("diff", "HEAD:sub/near.sear", "sub/near.sear", "--on", "rows.csv", "--column", "text")
+    [row] = json.loads(run(*typed, "--json").stdout)["rows"]
+    assert (row["old"], row["new"]) == ("What tint is it?", "What hue is it?")
+    bad = run("diff", "HEAD:sub/bad.sear", "wh.sear").stderr
+    assert bad.startswith("sears: HEAD:sub/bad.sear:1:6: error[E201]")
+    (tmp_path / "sub" / "near.sear").write_text(
+        "rule near: color -> hue\nrule far: color -> fruit\n", "utf-8"
+    )
+    assert "\n… and 1 more rewrite\n" in run(*typed, "--limit", "1").stdout
+
+
+def test_diff_of_files_and_of_git_revisions(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path, "wh.sear")
     (tmp_path / "wh.sear").write_text(WH.replace("-> Which NOUN", "-> What sort of NOUN"), "utf-8")
     (tmp_path / "new.sear").write_text("rule film: movie -> film\n", "utf-8")
 
@@ -375,6 +401,23 @@ def test_rules_lists_the_catalogue(run: Run) -> None:
     assert "synonyms/reviews" in listed.stdout
     rulesets = json.loads(run("rules", "paper", "--json").stdout)
     assert any(rule["rule"] == "What NOUN -> Which NOUN" for r in rulesets for rule in r["rules"])
+
+
+def test_pages_replace_no_readme_but_their_own(run: Run, tmp_path: Path) -> None:
+    bare = tmp_path / "bare.sear"
+    bare.write_text("movie -> film\n", "utf-8")
+    for _ in range(2):
+        assert run("rules", str(bare), "--pages", "pages").returncode == 0
+    readme = tmp_path / "pages" / "README.md"
+    assert ".md) | – | 1 |" in readme.read_text("utf-8")
+    assert not any("None" in each.read_text("utf-8") for each in readme.parent.iterdir())
+    readme.write_text("# Mine\n", "utf-8")
+    done = run("rules", "--pages", "pages")
+    assert done.returncode == 2
+    assert "README.md is not the index of such pages" in done.stderr
+    assert readme.read_text("utf-8") == "# Mine\n"
+    assert run("rules", "--pages", "other", "--json").returncode == 2
+    assert not (tmp_path / "other").exists()
 
 
 def test_a_narrow_terminal_cuts_no_rule_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -649,3 +692,43 @@ def test_what_a_command_reads_is_not_written_over(
     assert done.returncode == 2
     assert f"{output} is " in done.stderr
     assert {name: (tmp_path / name).read_bytes() for name in before} == before
+
+
+@pytest.mark.parametrize("read", ["near.sear", "near.closest.sear", "near.md"])
+@pytest.mark.parametrize("option", ["--known", "--text"])
+def test_a_search_writes_over_nothing_that_it_reads(
+    run: Run, tmp_path: Path, read: str, option: str
+) -> None:
+    (tmp_path / "wh.sear").rename(tmp_path / read)
+    typed = ("discover", "--model", "m:p", "--data", "rows.csv", "-o", "near.sear")
+    done = run(*typed, option, read)
+    assert done.returncode == 2
+    assert f"{read} is an input of this command: write to another file" in done.stderr
+    assert (tmp_path / read).read_text("utf-8") == WH
+
+
+def test_models_that_are_to_be_told_apart_are_several_before_any_is_asked(
+    run: Run, tmp_path: Path
+) -> None:
+    typed = ("discover", "--model", "m:p", "--data", "rows.csv", "-o", "near.sear")
+    done = run(*typed, "--across", "apart")
+    assert done.returncode == 2
+    assert "--across apart needs several models, and one is given" in done.stderr
+    assert "--model every:SPEC,SPEC" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("audit", "wh.sear", "--model", "m:p", "--data", "rows.csv"),
+        ("augment", "wh.sear", "rows.csv", "-o", "out.csv"),
+        ("export", "wh.sear", "--data", "rows.csv", "-o", "out.pkl"),
+        ("init", "--data", "rows.csv"),
+        ("diff", "wh.sear", "wh.sear", "--on", "rows.csv"),
+    ],
+)
+def test_of_two_columns_none_is_left_out_unsaid(run: Run, typed: tuple[str, ...]) -> None:
+    done = run(*typed, "--column", "text", "--column", "answer")
+    assert done.returncode == 2
+    advice = "name one" if typed[0] == "diff" else "write them as one: --column text,answer"
+    assert f"text and answer were named: {advice}" in " ".join(done.stderr.split())

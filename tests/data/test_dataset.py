@@ -87,10 +87,10 @@ def test_rows_piped_in_without_a_format_are_reported() -> None:
 def test_columns_that_are_named_together_are_named_one_by_one(written: str) -> None:
     with pytest.raises(DataError) as told:
         require_column(["id", "premise", "hypothesis"], written, where="a.csv")
-    assert told.value.help == "name each by itself: --column premise --column hypothesis"
+    assert told.value.help == "name each by itself: premise, hypothesis"
     with pytest.raises(DataError) as told:
         require_column(["id", "premise", "hypothesis"], "premise,hypotheses", where="a.csv")
-    assert "--column" not in told.value.help
+    assert "by itself" not in told.value.help
 
 
 def test_ids_are_the_column_or_the_row_numbers() -> None:

@@ -184,10 +184,10 @@ def test_rules_and_rows_may_come_from_the_project_file(
 ) -> None:
     packages_from("fakes")
     (tmp_path / "rules.sear").write_text("rule film: movie -> film\n", "utf-8")
-    (tmp_path / "rows.csv").write_text("id,review\n1,A movie .\n", "utf-8")
+    (tmp_path / "rows.dump").write_text("id,review\n1,A movie .\n", "utf-8")
     (tmp_path / "sears.toml").write_text(
-        '[rulesets]\nown = "rules.sear"\n[datasets.dev]\nfile = "rows.csv"\ncolumn = "review"\n'
-        'label = "id"\n',
+        '[rulesets]\nown = "rules.sear"\n[datasets.dev]\nfile = "rows.dump"\nformat = "csv"\n'
+        'column = "review"\nlabel = "id"\n',
         "utf-8",
     )
     monkeypatch.chdir(tmp_path)

@@ -162,7 +162,11 @@ def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
         "data/dev.csv",
     )
     assert taken("apply", "rows.csv", "-o", "x")["rules_and_input"][-1] == "rows.csv"
+    for shipped in ("contractions/expand", "contractions"):
+        given = (shipped, "data/dev.csv")
+        assert taken("apply", shipped, "-o", "x")["rules_and_input"] == given
     assert taken("apply", "a.sear", "b.csv", "-o", "x")["rules_and_input"] == ("a.sear", "b.csv")
+    assert taken("apply", "a.sear", "-", "-o", "x")["rules_and_input"] == ("a.sear", "-")
 
 
 def test_what_is_wrong_in_the_file_does_not_matter_where_the_command_line_says_otherwise(
@@ -557,6 +561,14 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
     assert audit["max_flip_rate"] == 0.05
 
 
+@pytest.mark.parametrize("column", ["said,part", "said+part"])
+def test_init_takes_several_columns_as_one(folder: Path, column: str) -> None:
+    (folder / "sears.toml").unlink()
+    done = run("init", "--data", "data/dev.csv", "--column", column, "--label", "gold")
+    assert done.exception is None, done.output
+    assert taken("export", "own.sear", "-o", "x.pkl")["column"] == column
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
 def test_at_a_terminal_init_asks_proposes_and_asks_again_after_a_wrong_answer(folder: Path) -> None:
     import pty
@@ -624,6 +636,7 @@ def test_init_makes_no_file_that_cannot_name_the_rows(folder: Path) -> None:
     ("arguments", "said"),
     [
         (("--data", "nowhere.csv"), "nowhere.csv"),
+        (("--data", "-"), "names a file of rows, and - is none"),
         (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
         ((), "no file of rows"),
         (("--data", "data/dev.csv", "--model", "file:../x.jsonl"), "only in its own folder"),

@@ -194,7 +194,7 @@ def test_the_command_writes_a_row_an_amount(
     assert "| none | 120 | 0 |" in Path("fix.md").read_text("utf-8")
     refused = CliRunner().invoke(commands, [*options, "--amounts", "full", "--min-fall", "0.5"])
     assert refused.exit_code == 2
-    assert "--min-fall needs a single model; --amounts trains several" in refused.output
+    assert "--min-fall does not go with --amounts" in refused.output
 
 
 def test_entities_of_rewritten_rows_are_compared_and_voted_on_in_their_place(

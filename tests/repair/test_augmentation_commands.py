@@ -192,6 +192,17 @@ def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: P
     assert not (folder / "rules.csv").exists()
 
 
+def test_standard_output_is_for_rows_or_json_and_has_nothing_beside_it(folder: Path) -> None:
+    before = {*folder.iterdir()}
+    both = augment("-o", "-", "--output-format", "csv", "--json")
+    assert isinstance(both.exception, click.UsageError)
+    rows = augment("-o", "-", "--output-format", "csv")
+    assert rows.exit_code == 0, rows.output
+    assert rows.stdout.count(",film") == 16
+    assert rows.stderr.endswith("written: -\n")
+    assert {*folder.iterdir()} == before
+
+
 def test_rules_of_one_name_in_two_files_are_counted_apart(folder: Path) -> None:
     (folder / "more.sear").write_text("rule film: movie -> picture\n", "utf-8")
     done = call(augment_command, "rules.sear", "more.sear", "train.csv", "-o", "out.csv",
@@ -402,7 +413,17 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
     ("arguments", "told"),
     [
         (("--command", "train {train} {model}"), "--command and --model go together"),
-        (("--also", "context"), "--also"),
+        *(
+            ((option, "context"), f"{option} needs a --command")
+            for option in ("--also", "--image", "--choices")
+        ),
+        *(
+            (
+                ("--amounts", "none,full", *option),
+                f"{option[0].removeprefix('--no-')} does not go with --amounts",
+            )
+            for option in (("--amount", "5"), ("--no-control",), ("--no-balance",))
+        ),
         (("-o", "fix.txt"), ".json"),
         (("--margin", "0.1"), "--margin says nothing without --min-fall"),
         (("--min-support", "5"), "--min-support says nothing without --min-fall"),
@@ -424,6 +445,19 @@ def test_options_and_places_are_looked_at_before_any_work_and_no_input_is_writte
     assert isinstance(done.exception, click.UsageError)
     assert told in done.exception.message
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_model_replaces_no_rule_file_of_a_folder_and_no_import(folder: Path) -> None:
+    for place in ("more", "more/sets"):
+        (folder / place).mkdir()
+    (folder / "more/a.sear").write_text('import "sets/b.sear" as b\n@b.WORD -> film\n', "utf-8")
+    (folder / "more/sets/b.sear").write_text("set WORD = movie\n", "utf-8")
+    for name, rules in (("more/a.sear", "more"), ("more/sets/b.sear", "more/a.sear")):
+        before = (folder / name).read_bytes()
+        done = fix(rules, "--save-model", name)
+        assert isinstance(done.exception, click.UsageError), done.output
+        assert f"{name} is an input of this command" in done.exception.message
+        assert (folder / name).read_bytes() == before
 
 
 def found_on(rules: Path, data: LabelledRows) -> None:

@@ -255,6 +255,8 @@ def test_a_model_that_fails_is_reported(folder: Path) -> None:
     [
         (["--port", "0"], "1<=x<=65535"),
         (["--rules", "0"], "x>=1"),
+        (["--tau", "0.5"], "--tau says nothing without --scorer"),
+        (["--pivot", "pt"], "--pivot says nothing without --scorer"),
     ],
 )
 def test_wrong_use_is_reported(folder: Path, options: list[str], why: str) -> None:

@@ -17,7 +17,7 @@ from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_ch
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
-from sears_dsl.runtime.files import is_file, is_there
+from sears_dsl.runtime.files import is_file, is_there, names_folder
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -256,21 +256,25 @@ _OF_DATA = ("column", "label", "image", "choices", "protect", "spans", "format_n
 
 def _require_rows(rulesets: Sequence[Ruleset], chosen: AuditOptions) -> None:
     """Check that there are rows, or templates that stand for them and options that fit these."""
+    from sears_dsl.data.dataset import is_stream
+
     if chosen.data is not None:
+        if chosen.columns and is_stream(chosen.data) and not names_folder(chosen.data):
+            raise click.UsageError(
+                f"--slice reads the rows a second time, and {chosen.data} can be read only once: "
+                "name a file with --data"
+            )
         return
     if chosen.also or not any(ruleset.templates for ruleset in rulesets):
         raise click.UsageError(
             "Missing option '--data': name the labelled rows; only templates that fill a single "
             "column need none"
         )
-    ctx = click.get_current_context()
-    for option in ctx.command.params:
-        typed = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-        if typed and option.name in _OF_DATA:
-            raise click.UsageError(
-                f"{option.opts[0]} is about the rows of --data, and there is no --data: name the "
-                f"rows, or leave out {option.opts[0]}"
-            )
+    for switch in shared.typed(*_OF_DATA):
+        raise click.UsageError(
+            f"{switch} is about the rows of --data, and there is no --data: name the rows, or "
+            f"leave out {switch}"
+        )
 
 
 def _require_places(
@@ -294,9 +298,9 @@ def _require_places(
         raise click.UsageError(f"{summary} is a file of the audit: name another with --summary")
     if is_there(summary) and not is_file(summary):  # such as a pipe
         return
-    place = summary.absolute().parent
+    place = summary.resolve().parent
     # A folder that the audit makes is checked with -o.
-    if is_there(place) or not place.is_relative_to(output.absolute()):
+    if is_there(place) or place not in {each.resolve().parent for each in written}:
         require_place(place, option="--summary")
 
 

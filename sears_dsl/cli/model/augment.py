@@ -70,7 +70,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     source_rule and source_ruleset say where each row comes from. In a folder, each file is
     augmented by itself; --engine ray spreads the files over workers.
     """
-    from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
+    from sears_dsl.data.dataset import format_of, is_stream, with_delimiter, write_columns
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.repair.running import augment_table
     from sears_dsl.runtime.files import write_atomically
@@ -79,17 +79,19 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     if not rules:
         raise click.UsageError("name rules and then data: sears augment RULES... DATA -o FILE")
     chosen = AugmentOptions(**options)
+    shared.refuse_both_on_stdout(written, as_json=chosen.as_json, rows="rows")
     with shared.chosen_workers(chosen, data, output=written, limit=chosen.limit) as workers:
         if workers is not None:
             _augment_folder(rules, data, written, workers, chosen)
             return
     output = shared.FilePath().convert(written, None, None)
-    manifest = _manifest_beside(output)
+    # Nothing lies beside standard output or a device.
+    manifests = [] if is_stream(written) else [_manifest_beside(output)]
     named = format_of(str(output), chosen.output_format, reading=False)
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
     sources = (*rules_and_data, chosen.oracle)
-    shared.refuse_overwriting((output, manifest), sources=sources, rulesets=recipe.rulesets)
+    shared.refuse_overwriting((output, *manifests), sources=sources, rulesets=recipe.rulesets)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.table(data)
     augmentation, record = augment_table(
@@ -98,12 +100,15 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     )  # fmt: skip
     form = named if chosen.output_format else with_delimiter(named, table.format)
     write_columns(augmentation.written(only_new=chosen.only_new), output, form)
-    write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
+    for manifest in manifests:
+        text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(manifest, text.encode())
     if chosen.as_json:
         echo_json(record)
     elif not chosen.quiet:
         labels = rule_labels(recipe.rulesets)
-        _print_augmented(augmentation, record, f"{output}, {manifest.name}", labels)
+        files = ", ".join((str(output), *(each.name for each in manifests)))
+        _print_augmented(augmentation, record, files, labels)
 
 
 def _augment_folder(

@@ -15,7 +15,13 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, SearchInputs, model_options, open_search
-from sears_dsl.cli.options.shared import FilePath, NumberRange, chosen_as, json_option
+from sears_dsl.cli.options.shared import (
+    FilePath,
+    NumberRange,
+    chosen_as,
+    json_option,
+    refuse_overwriting,
+)
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -128,6 +134,12 @@ def discover_command(output: Path, **options: Any) -> None:
     chosen = DiscoverOptions(**options)
     if chosen.paper:
         chosen = _as_in_paper(chosen)
+    if chosen.across != "any" and not chosen.model.startswith("every:"):
+        raise click.UsageError(
+            f"--across {chosen.across} needs several models, and one is given: name several: "
+            "--model every:SPEC,SPEC"
+        )
+    _refuse_overwriting(output, chosen)
     settings, quiet = chosen.settings(), chosen.quiet
     with (
         stages(shown=not quiet) as show,
@@ -166,6 +178,18 @@ def discover_command(output: Path, **options: Any) -> None:
         from sears_dsl.cli.screen.discovery import print_discovery
 
         print_discovery(console(stderr=True), discovery, output)
+
+
+def _refuse_overwriting(output: Path, chosen: DiscoverOptions) -> None:
+    """Refuse to write any of the files over one that the search reads."""
+    from sears_dsl.catalogue import closest_path, load_rulesets, manifest_path
+
+    closest = closest_path(output)
+    refuse_overwriting(
+        (output, manifest_path(output), output.with_suffix(".md"), closest, manifest_path(closest)),
+        sources=(chosen.data, *chosen.texts, *map(str, chosen.readings)),
+        rulesets=load_rulesets(chosen.known),
+    )
 
 
 class SearchScreen:

@@ -31,7 +31,9 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
               help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=shared.FilePath(dir_okay=False),
               help="The suite to write; CheckList reads it with TestSuite.from_file.")  # fmt: skip
-@click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
+@shared.column_option(f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
+@click.option("--format", "format_name",
+              help="The format of the rows, if the file name does not show it.")  # fmt: skip
 @shared.reading_options
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first",
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
@@ -77,8 +79,10 @@ def export_command(
         counted_oracle = CountedOracle(open_oracle(options["oracle"], rulesets))
     texts: Sequence[str] = ()
     if data is not None:
-        rows = read_labelled(data, column=options["column"], options=shared.chosen_reading(options))
-        texts = rows.texts
+        texts = read_labelled(
+            data, column=options["column"], format_name=options["format_name"],
+            options=shared.chosen_reading(options),
+        ).texts  # fmt: skip
     suite = checklist_suite(
         rulesets, texts, tagger=chosen, scope=options["scope"], limit=options["limit"],
         oracle=counted_oracle, label_values=values or None, threshold=options["threshold"],

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
@@ -26,7 +25,7 @@ from sears_dsl.cli.options.model import (
     image_option,
     load_quietly,
 )
-from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting
+from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting, typed
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
@@ -145,7 +144,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     from sears_dsl.repair.running import repair_model
 
     chosen = FixOptions(**options)
-    _check_fix(rules, output, chosen)
+    _check_fix(output, chosen)
     if chosen.amounts is not None:
         _fix_by_amount(rules, output, chosen, chosen.amounts)
         return
@@ -170,9 +169,8 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amo
     from sears_dsl.repair.amounts import write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
-    for switch, value in (("min-fall", chosen.min_fall), ("save-model", chosen.save_model)):
-        if value is not None:
-            raise click.UsageError(f"--{switch} needs a single model; --amounts trains several")
+    for switch in typed("min_fall", "save_model", "amount", "balanced", "control"):
+        raise click.UsageError(f"{switch} does not go with --amounts, which trains its own models")
     settings = chosen.amount_settings(amounts)
     with _experiment(rules, output, chosen) as (inputs, known):
         errors, participants = amounts_of_noise(inputs, settings=settings, **known)
@@ -194,31 +192,28 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     out.print(f"written: {output}, {output.with_suffix('.md').name}")
 
 
-def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None:
+def _check_fix(output: Path, chosen: FixOptions) -> None:
     """Refuse wrong options before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name has to end in .json")
     target = chosen.save_model
-    sources = (*rules, chosen.training, chosen.data, chosen.oracle)
     reports = (output, output.with_suffix(".md"))
-    refuse_overwriting(filter(None, (*reports, target)), sources=sources)
     if target is not None and target.resolve() in map(Path.resolve, reports):
         raise click.UsageError(f"--save-model {target} is the report of -o: name another place")
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         fault = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
         raise click.UsageError(f"--save-model {target} {fault}: name another place")
-    if chosen.min_fall is None:
-        source = click.get_current_context().get_parameter_source
-        for option in ("margin", "min_support"):
-            if source(option) is ParameterSource.COMMANDLINE:
-                switch = option.replace("_", "-")
-                raise click.UsageError(f"--{switch} says nothing without --min-fall: add that")
+    for switch in typed("margin", "min_support") if chosen.min_fall is None else ():
+        raise click.UsageError(f"{switch} says nothing without --min-fall: add that")
     if chosen.label is None:
         raise click.UsageError("Missing option '--label': errors are measured against labels")
     if (chosen.command is None) != (chosen.model is None):
         raise click.UsageError("--command and --model go together: one trains, the other is asked")
-    if chosen.command is None and chosen.also:
-        raise click.UsageError("--also needs a --command: the built-in model reads one column")
+    for name in ("also", "image", "choices") if chosen.command is None else ():
+        if getattr(chosen, name):
+            raise click.UsageError(
+                f"--{name} needs a --command: the built-in model reads one column"
+            )
 
 
 @contextmanager
@@ -232,6 +227,11 @@ def _experiment(
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = chosen.recipe_and_tagger(rules)
+    refuse_overwriting(
+        filter(None, (output, output.with_suffix(".md"), chosen.save_model)),
+        sources=(chosen.training, chosen.data, chosen.oracle),
+        rulesets=recipe.rulesets,
+    )
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     training = chosen.table(chosen.training)
     if chosen.image is not None:

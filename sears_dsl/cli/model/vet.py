@@ -224,6 +224,8 @@ def _is_newer(journals: Sequence[Path], written: Path) -> bool:
 def _scorer(chosen: VetOptions, ruleset: Ruleset) -> Scorer | None:
     """What says which flips count; before rows are read and the model is asked."""
     if chosen.scorer == "none":
+        for switch in shared.typed("tau", "pivots"):
+            raise click.UsageError(f"{switch} says nothing without --scorer: add that")
         return None
     need_discovery(otherwise=", or leave the score out: --scorer none")
     from sears_dsl.discovery.parts import load_chosen_scorer

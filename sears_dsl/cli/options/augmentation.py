@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 augmentation_options = shared.with_options(
     shared.imports_option,
-    click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}."),
+    shared.column_option(f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels."),
     protection_options,
     click.option("--amount", default="all",

@@ -129,8 +129,8 @@ choices_option = click.option(
     help="A column of possible answers, a list or a text with | between them; the model reads it."
 )  # fmt: skip
 _DATA = shared.with_options(
-    click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
-                 f"both; {shared.COLUMN_BY_DEFAULT}."),
+    shared.column_option("The column that rules rewrite; a,b for either of two, a+b for both; "
+                         f"{shared.COLUMN_BY_DEFAULT}."),
     click.option("--label", help="The column of labels; without it, the model's own answers count "
                  "as right."),
     click.option("--also", multiple=True, metavar="COLUMN",

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from sears_dsl.cli.screen.console import tell_of_paraphrases, warn_of_tagger
 from sears_dsl.defaults import DEFAULT_TAGGER
@@ -95,6 +96,19 @@ def read_share(
     return rate
 
 
+def column_option(text: str, *, several: bool = True) -> Callable[[Any], Any]:
+    """The option ``--column``, whose one value may name ``several`` columns."""
+
+    def only(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> str | None:
+        """Return the value, and refuse more, of which click would take only the last."""
+        if len(value) > 1:
+            advice = f"write them as one: --column {','.join(value)}" if several else "name one"
+            raise click.BadParameter(f"{' and '.join(value)} were named: {advice}")
+        return value[0] if value else None
+
+    return click.option("--column", multiple=True, metavar="COLUMN", callback=only, help=text)
+
+
 imports_option = click.option(
     "--allow-imports-outside", is_flag=True,
     help="Let rule files import files from outside their folder.",
@@ -167,6 +181,15 @@ def _file_of(source: str) -> str:
     from sears_dsl.models.objects import is_object_name
 
     return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
+
+
+def typed(*names: str) -> Iterator[str]:
+    """Those options of the parameters ``names`` that stand on the command line."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is ParameterSource.COMMANDLINE:
+            yield "/".join((*option.opts, *option.secondary_opts))
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -9,7 +9,7 @@ import click
 
 from sears_dsl.cli.options.shared import FilePath, imports_option, json_option
 from sears_dsl.cli.screen.console import console, echo_json, excerpt, plain_table
-from sears_dsl.errors import counted
+from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Most characters of an example in the list of rulesets.
 _EXAMPLE = 80
+_TITLE = "# The shipped rules"
 
 
 @click.command("rules", epilog="Example: sears rules contractions/expand")
@@ -42,6 +43,8 @@ def rules_command(
     else:
         rulesets = {name: load(file) for name, file in shipped_rulesets().items()}
     if pages is not None:
+        if as_json:
+            raise click.UsageError("--pages writes files and --json prints: give one of them")
         _write_pages(rulesets, pages)
     elif as_json:
         echo_json([_as_dict(name, ruleset) for name, ruleset in rulesets.items()])
@@ -137,13 +140,18 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
 
 def _write_pages(rulesets: dict[str, Ruleset], folder: Path) -> None:
     from sears_dsl.catalogue import ruleset_page
-    from sears_dsl.runtime.files import write_atomically
+    from sears_dsl.runtime.files import is_there, write_atomically
 
     folder.mkdir(parents=True, exist_ok=True)
-    index = ["# The shipped rules", "", "| ruleset | version | rules |", "|---|---|---|"]
+    readme = folder / "README.md"
+    if is_there(readme) and not readme.read_bytes().startswith(_TITLE.encode()):
+        raise UsageError(
+            f"{readme} is not the index of such pages", help="name another folder with --pages"
+        )
+    index = [_TITLE, "", "| ruleset | version | rules |", "|---|---|---|"]
     for name, ruleset in rulesets.items():
         file = name.replace("/", "-") + ".md"
-        index.append(f"| [{name}]({file}) | {ruleset.version} | {len(ruleset.rules)} |")
+        index.append(f"| [{name}]({file}) | {ruleset.version or '–'} | {len(ruleset.rules)} |")
         write_atomically(folder / file, ruleset_page(name, ruleset).encode("utf-8"))
-    write_atomically(folder / "README.md", ("\n".join(index) + "\n").encode("utf-8"))
+    write_atomically(readme, ("\n".join(index) + "\n").encode("utf-8"))
     click.echo(f"{counted(len(rulesets) + 1, 'page')} in {folder}")

@@ -54,6 +54,7 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
             count += len(ruleset.rules)
             findings.extend(ruleset.warnings)
     notes = _compile_findings(loaded, findings) if loaded else []
+    findings = list(dict.fromkeys(findings))  # those of an import come with each importer
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors
     if options["as_json"]:

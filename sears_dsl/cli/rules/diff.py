@@ -16,7 +16,7 @@ import click
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import console, echo_json, rule_labels
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError, counted, printable
+from sears_dsl.errors import SearsError, UsageError, counted, printable
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
-@click.option("--column", help=f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.")
+@shared.column_option(f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.", several=False)
 @click.option("--format", "format_name", help="Its format, if the name does not show it.")
 @shared.reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")
@@ -78,12 +78,21 @@ def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
         yield load(files[0], allow_imports_outside=allow_imports_outside)
         return
     with tempfile.TemporaryDirectory() as folder:
-        file = _check_out(revision, path, Path(folder))
-        yield load(file, allow_imports_outside=allow_imports_outside)
+        try:
+            yield _check_out(revision, path, Path(folder), allow_imports_outside)
+        except SearsError as error:
+            for place in (folder, os.path.relpath(folder)):
+                error.message = error.message.replace(f"{place}{os.sep}", f"{revision}:")
+            raise
 
 
-def _check_out(revision: str, path: str, folder: Path) -> Path:
-    """Write all rule files of the revision into the folder, since a file may import others."""
+def _check_out(revision: str, path: str, folder: Path, allow_imports_outside: bool) -> Ruleset:
+    """Load a ruleset of the revision, from a folder into which what it needs is written.
+
+    That is all rule files, since it may import others, and then the vectors that these name.
+    """
+    from sears_dsl.language.loader import load, with_imports
+
     top = _git("rev-parse", "--show-toplevel").decode().strip()
     inside = (Path.cwd() / path).resolve()
     try:
@@ -101,18 +110,27 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
             f"there is no {inner_path} in git revision {revision}",
             help=f"`git ls-tree -r --name-only {revision}` lists its files",
         )
+
+    def write(name: str) -> None:
+        target = folder / name
+        # A repository that was made by hand may hold any names.
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(
+                f"git revision {revision} contains a file named {name!r}",
+                help="git itself makes no such name: check where the repository comes from",
+            )
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
+
     for name in names:
         if name == inner_path or name.endswith(".sear"):
-            target = folder / name
-            # A repository that was made by hand may hold any names.
-            if not target.resolve().is_relative_to(folder.resolve()):
-                raise UsageError(
-                    f"git revision {revision} contains a file named {name!r}",
-                    help="git itself makes no such name: check where the repository comes from",
-                )
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
-    return folder / inner_path
+            write(name)
+    ruleset = load(folder / inner_path, allow_imports_outside=allow_imports_outside)
+    for each in with_imports([ruleset]):
+        vectors = Path(os.path.relpath(each.folder / (each.options.vectors or ""), folder))
+        if vectors.as_posix() in names:
+            write(vectors.as_posix())
+    return ruleset
 
 
 def _git(*arguments: str) -> bytes:
@@ -249,5 +267,5 @@ def _print_rows(rows: list[dict[str, object]], limit: int, *, labels: Mapping[st
             text = "(unchanged)" if became is None else with_code_points(original, str(became))
             out.print(f"  {sign} {printable(text)}", style=style)
     if len(rows) > limit:
-        out.print(f"\n… and {counted(len(rows) - limit, 'more row')}")
+        out.print(f"\n… and {counted(len(rows) - limit, 'more rewrite')}")
     out.print(f"{counted(len(rows), 'rewrite differs', 'rewrites differ')} on the data")

@@ -46,6 +46,10 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     if not names:
         raise click.UsageError("name the rules and then a sentence: sears explain RULES '…'")
     rulesets = load_rulesets(names, allow_imports_outside=options["allow_imports_outside"])
+    ids = {name for ruleset in rulesets for name, _ in ruleset.named_rules}
+    for name in rule_ids:
+        if name not in ids:
+            raise UsageError(f"no rule has the id {name}", help="`sears rules NAME` lists the ids")
     _tell_of_templates(sentence, rulesets)
     chosen = load_tagger(tagger_in_language(options["tagger"], rulesets))
     try:
@@ -56,10 +60,6 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
         # The compiler says which rule it is, and where.
         compile_rules(rulesets, tagger=chosen)
         raise
-    if rule_ids and not explained.explanations:
-        raise UsageError(
-            f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"
-        )
     tell_of_warnings(rulesets, rule_ids)
     if options["as_json"]:
         echo_json(explained.as_json_object())
