@@ -207,6 +207,27 @@ def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning
     assert not found.rules
 
 
+def test_known_rules_are_counted_with_the_articles_that_their_file_mends() -> None:
+    names = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fred", "Gina", "Hans", "Ida", "Jan")
+    rows = [(f"{each} saw a great {what} .", "good") for each in names for what in ("play", "dog")]
+    found = sears_dsl.discover(
+        lambda texts: ["bad" if "a awesome" in each else "good" for each in texts], rows,
+        known=parse("rule k: great -> awesome"), with_shipped=False,
+        paraphraser=lambda texts: [[] for _ in texts],
+        scorer=lambda pairs: [0.9 for _ in pairs], tau=0.5,
+    )  # fmt: skip
+    assert not found.rules
+    found = sears_dsl.discover(
+        lambda texts: ["bad" if "awesome" in each else "good" for each in texts], rows,
+        known=parse("rule k: great -> awesome"), with_shipped=False,
+        paraphraser=lambda texts: [[] for _ in texts],
+        scorer=lambda pairs: [0.9 for _ in pairs], tau=0.5,
+    )  # fmt: skip
+    assert found.rules[0].flips == len(rows)
+    assert found.ruleset.rules[0].metadata.tests[0].expected is not None
+    assert "an awesome" in found.ruleset.format()
+
+
 def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     (place / "mine.sear").write_text("great -> terrific", "utf-8")
     accepted = "readers accepted these rules in other texts; your rows are checked later\n"
