@@ -191,7 +191,7 @@ def discover(
     # The paper's selection, or with rules that surely flip more often than rewordings in general.
     certain = None if settings.order == "paper" else q_values[candidates.passed] <= CERTAIN
     across = _across(search, candidates, searched, coverage, scores)
-    selection = select(across, settings.rules, certain=certain)
+    selection = _selected(across, candidates, settings, len(searched), certain)
     scores = complete_scores(
         candidates.applications, candidates.passed[list(selection.rules)],
         scorer=search.remembered, scores=scores,
@@ -252,6 +252,22 @@ def _funnel(
         held_out_flipped=held_out_flipped, questions=search.questions.asked,
         question_limit=search.questions.most, **outcome.counts,
     )  # fmt: skip
+
+
+def _selected(
+    coverage: Coverage,
+    candidates: Candidates,
+    settings: Settings,
+    searched: int,
+    certain: NDArray[np.bool_] | None,
+) -> RuleSelection:
+    """The selected rules; known ones that flip too few rows only fill places that are left."""
+    few = candidates.known & (candidates.flips < settings.known_flips(searched))
+    last = np.flatnonzero(few[candidates.passed]).tolist()
+    first = select(coverage, settings.rules, certain=certain, excluded=last)
+    if not last:
+        return first
+    return select(coverage, settings.rules, certain=certain, start=first.rules)
 
 
 def _across(

@@ -213,7 +213,7 @@ class MeaningFirst:
             judgements.passed.without(same).joined_to(accepted),
             held_out=self.held_out, base_rate=base_rate,
         )  # fmt: skip
-        enough = _flip_enough(self.settings, tried, searched=len(self.right))
+        enough = tried.flips >= self._least_flips(tried)
         _, high = wilson_interval(tried.flips, tried.counted.changed)
         often = high >= _least_rates(tried, base_rate)
         tried = replace(tried, passed=np.flatnonzero(enough & often))
@@ -370,7 +370,7 @@ class MeaningFirst:
         search, settings = self.search, self.settings
         search.on_progress("applying rules", 0, len(candidates))
         active = self._apply(candidates)
-        least = np.where(active.known, settings.fewest_known_flips, self.least)
+        least = self._least_flips(active)
         enough = np.flatnonzero(active.applications.changed >= least)
         active, least = active.keep(enough), least[enough]
         spare = self.questions.left
@@ -416,6 +416,10 @@ class MeaningFirst:
         keeps = ~(scores < self.search.tau)  # NaN, where text has judged, is not below
         return replace(near, answers=replace(near.answers, flips=flips & keeps))
 
+    def _least_flips(self, candidates: Candidates) -> NDArray[np.int64]:
+        """How many rows each rule has to flip to get a place at all: int64 (rules,)."""
+        return np.where(candidates.known, self.settings.fewest_known_flips, self.least)
+
     def _apply(self, candidates: Candidates) -> Candidates:
         return candidates.apply(self.tokens, tagger=self.tagger, guards=self.right.guards)
 
@@ -427,16 +431,6 @@ def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64
     what flips may be the rewordings among its rewrites. People accepted those of a known rule.
     """
     return np.where(candidates.known, 0.0, base_rate)
-
-
-def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -> NDArray[np.bool_]:
-    """Which rules flip enough rows; known ones that flip fewer may fill places that are left."""
-    known, flips = candidates.known, candidates.flips
-    least = np.where(known, settings.known_flips(searched), settings.flips(searched))
-    enough: NDArray[np.bool_] = flips >= least
-    if enough.sum() < settings.rules:
-        enough |= known & (flips >= settings.fewest_known_flips)
-    return enough
 
 
 def _may_be_proposed(rule: Rule) -> bool:

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
+from sears_dsl.language.rule import Conjunction, Literal, Rule, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import offsets_of
 
 if TYPE_CHECKING:
@@ -304,11 +304,11 @@ def _ranks(
     """
     changed = applications.changed.tolist()
     plain = [
-        (len(rule.antecedent), -count, text)
+        (len(rule.antecedent), -count, _conditions(rule), text)
         for rule, count, text in zip(rules, changed, texts, strict=True)
     ]
     written = [applications.of_rule(rule).tobytes() for rule in range(len(rules))]
-    simplest: dict[bytes, tuple[int, int, str]] = {}
+    simplest: dict[bytes, tuple[int, int, int, str]] = {}
     for rewrites, place in zip(written, plain, strict=True):
         simplest[rewrites] = min(place, simplest.get(rewrites, place))
     order = sorted(
@@ -318,6 +318,12 @@ def _ranks(
     ranks = np.empty(len(rules), np.int64)
     ranks[order] = np.arange(len(rules))
     return ranks
+
+
+def _conditions(rule: Rule) -> int:
+    """How many tests a rule makes of tokens, those around it included."""
+    bodies = [each.body for each in (*rule.left, *rule.antecedent, *rule.right)]
+    return sum(len(each.tests) if isinstance(each, Conjunction) else 1 for each in bodies)
 
 
 def covering(

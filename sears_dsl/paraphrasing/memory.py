@@ -257,7 +257,7 @@ def whole_word(word: str, *, closed: bool = True) -> str:
 
     Example:
         >>> import re
-        >>> [bool(re.search(whole_word(word), "It isn't.")) for word in ("n't", "is", "isn")]
+        >>> [bool(re.search(whole_word(word), "It isn't.")) for word in ("n't", "is", "sn")]
         [True, True, False]
     """
     edge = r"(?!\w)" if closed else r"(?=\W)"

@@ -670,6 +670,33 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     assert found.funnel.rows_flipped == 40
 
 
+@pytest.mark.parametrize("rules", [2, 3, 4])
+def test_known_rules_of_one_flip_take_no_place_of_rules_that_flip_enough(rules: int) -> None:
+    """Although they flip rows that no other rule does."""
+    texts = [*(f"A story by {name} ." for name in ("Anna", "Bert", "Carl")),
+             *(f"A story by {name} is so good ." for name in ("Dora", "Emil")),
+             "A play by Fred is so good .", "We danced with Gina .", "We walked with Hans .",
+             *(f"Here number {number} sang a song ." for number in range(8))]  # fmt: skip
+    found = planted(
+        failing_on("tale", "nice", "jumped", "strolled"), texts=texts, rules=rules,
+        words={"play": "piece"},
+        known={"mine": "story -> tale\ngood -> nice\ndanced -> jumped\nwalked -> strolled"},
+    )  # fmt: skip
+    of_one_flip = ["danced -> jumped", "walked -> strolled"][: rules - 2]
+    assert [each.text for each in found.rules] == ["story -> tale", "good -> nice", *of_one_flip]
+
+
+def test_places_left_by_repeats_go_to_known_rules_of_one_flip() -> None:
+    """And of those that write the same, the one with fewer conditions stays."""
+    texts = [*(f"The story number {number} ." for number in range(9)), "We danced with Gina ."]
+    found = planted(
+        failing_on("tale", "jumped"), texts=texts, rules=3, words={"play": "piece"},
+        known={"mine": "[lower=story & pos=NOUN] -> tale\nstory -> tale / the __\n"
+               "story -> tale\ndanced -> jumped"},
+    )  # fmt: skip
+    assert [each.text for each in found.rules] == ["story -> tale", "danced -> jumped"]
+
+
 def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
     """Its id, its file and its acceptance stay, and nothing is left out beside it."""
     found = planted(failing_on("tale"), texts=FORTY_STORIES, words={"story": "tale"},
