@@ -196,7 +196,7 @@ def discover(
         candidates.applications, candidates.passed[list(selection.rules)],
         scorer=search.remembered, scores=scores,
     )  # fmt: skip
-    rules, held_out_flipped = found_rules(
+    rules, held_out_flipped, held_out_unasked = found_rules(
         searched, candidates, selection=selection, scores=scores, tau=search.tau,
         q_values=q_values, held_out=apart,
     )  # fmt: skip
@@ -220,6 +220,7 @@ def discover(
         funnel=_funnel(
             search, outcome, right, searched, coverage=coverage, selection=selection,
             held_out=len(held), held_out_flipped=held_out_flipped,
+            held_out_unasked=held_out_unasked,
         ),
     )  # fmt: skip
 
@@ -234,6 +235,7 @@ def _funnel(
     selection: RuleSelection,
     held_out: int,
     held_out_flipped: int | None,
+    held_out_unasked: int,
 ) -> Funnel:
     candidates = outcome.candidates
     known = candidates.known[candidates.passed]
@@ -249,8 +251,8 @@ def _funnel(
         new_without_place=int((~known[list(selection.without_place)]).sum()),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
         rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
-        held_out_flipped=held_out_flipped, questions=search.questions.asked,
-        question_limit=search.questions.most, **outcome.counts,
+        held_out_flipped=held_out_flipped, held_out_unasked=held_out_unasked,
+        questions=search.questions.asked, question_limit=search.questions.most, **outcome.counts,
     )  # fmt: skip
 
 

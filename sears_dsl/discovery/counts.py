@@ -147,6 +147,7 @@ class Funnel:
     rows_flipped: Annotated[int, "searched rows that they flip"]
     rows_flipped_with_inverses: Annotated[int, "the same, with their inverses"] = 0
     held_out_flipped: Annotated[int | None, "held-out rows that they flip"] = None
+    held_out_unasked: Annotated[int, "held-out rows not asked about"] = 0
     questions: Annotated[int, "questions to the model"]  # distinct rows, all of them
     question_limit: Annotated[int | None, "limit of questions"] = None
 

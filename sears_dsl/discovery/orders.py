@@ -39,7 +39,7 @@ from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage, Questions
 from sears_dsl.effects.flips import Ask, RightRows, RuleAnswers, ask_everything, ask_in_rounds
-from sears_dsl.effects.lots import lots
+from sears_dsl.effects.lots import by_lot
 from sears_dsl.language.rule import Literal, Rule, Text
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
@@ -274,10 +274,10 @@ class MeaningFirst:
         if known is not None:
             applications = known.applications
             written = np.unique(applications.rewrites)
-            by_lot = lots([applications.texts[each] for each in written], "base")
+            order = by_lot([applications.texts[each] for each in written], "base")
             drawn = {
                 int(applications.rows[each]): applications.texts[each]
-                for each in written[np.argsort(by_lot, kind="stable")].tolist()
+                for each in written[order].tolist()
             }
         drawn |= dict(
             one_paraphrase_a_row(
@@ -289,9 +289,10 @@ class MeaningFirst:
             )
         )  # fmt: skip
         ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
-        answers = ask(list(drawn), list(drawn.values()))
+        places = [place for place in by_lot(right.texts, "base").tolist() if place in drawn]
+        answers = ask(places, [drawn[place] for place in places])
         answer_count = sum(answer is not None for answer in answers)
-        return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
+        return int(right.flips(places, answers).sum()) / max(1, answer_count), answer_count
 
     def _changes(self, paraphrases: list[list[str]]) -> Candidates:
         """The changes of words in paraphrases, and those that readers accepted, without contexts.

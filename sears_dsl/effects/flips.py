@@ -44,8 +44,8 @@ from sears_dsl.answers import REFUSED, Comparison, carry_back, each_equal, is_ri
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
-from sears_dsl.effects.asked_model import AskedModel, Questions, nothing_right
-from sears_dsl.effects.lots import lots
+from sears_dsl.effects.asked_model import AskedModel, Questions, in_turn, nothing_right
+from sears_dsl.effects.lots import by_lot
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
 from sears_dsl.models.predictor import Predictor, Row
@@ -90,9 +90,12 @@ class RightRows:
         self.questions = self._model.questions
         self.models = self._model.models
         self._comparison = comparison
-        model_answers = self._model.labels_in_time(
-            data.rows, in_time=in_time, on_progress=on_progress
+        # Where a limit may leave rows out, those asked about are a random sample.
+        order = in_turn(data, self.questions.most)
+        answers = self._model.labels_in_time(
+            [data.rows[place] for place in order], in_time=in_time, on_progress=on_progress
         )
+        model_answers = [answer for _, answer in sorted(zip(order, answers, strict=True))]
         answered = {
             place: answer for place, answer in enumerate(model_answers) if answer is not None
         }
@@ -356,7 +359,7 @@ def fails_of_models(
 def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
     """The applications of each rule in a random order of rows, which all rules share."""
     ranks = np.empty(len(texts), np.int64)
-    ranks[np.argsort(lots(texts, f"asked {seed}"), kind="stable")] = np.arange(len(texts))
+    ranks[by_lot(texts, f"asked {seed}")] = np.arange(len(texts))
     rows = applications.rows[applications.rewrites]
     order: NDArray[np.int64] = np.lexsort((ranks[rows], applications.rules))
     return order

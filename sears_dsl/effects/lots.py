@@ -25,6 +25,11 @@ def hold_out(
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
+def by_lot(texts: Sequence[str], purpose: str) -> NDArray[np.int64]:
+    """The places of texts in an order by lot, equal texts in theirs."""
+    return np.argsort(lots(texts, purpose), kind="stable")
+
+
 def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
     """A pseudorandom number in [0, 1) for each text, always the same for the same purpose.
 

@@ -386,7 +386,7 @@ def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind:
 def test_a_limit_of_questions_that_leaves_hardly_a_row_is_blamed_for_it(
     place: Path, most: str
 ) -> None:
-    write(place / "dev.csv", ["It is a film.", "I like films.", *ROWS])
+    write(place / "dev.csv", [f"It is film number {number}." for number in range(32)])
     done = call("--max-questions", most, known=["--no-known"])
     assert isinstance(done.exception, DataError)
     rows = "1 row" if most == "1" else "2 rows"

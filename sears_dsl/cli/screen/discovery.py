@@ -369,15 +369,16 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
     funnel = discovery.funnel
     known = any(each.source for each in discovery.rules)
     together = (
-        f"together they flip {funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
+        f"together they flip {'at least ' if discovery.flips_at_least else ''}"
+        f"{funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
         f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%)"
     )
-    if funnel.held_out and "telling" in discovery.cut_short:
-        together += f"; time ran out before all {funnel.held_out:,} held-out rows were asked about"
-    elif funnel.held_out:
+    if asked := funnel.held_out - funnel.held_out_unasked:
         flipped = funnel.held_out_flipped or 0
-        rate = f"{100 * flipped / funnel.held_out:.1f}%"
-        together += f" and {flipped:,} of {funnel.held_out:,} held-out rows ({rate})"
+        together += f" and {flipped:,} of {asked:,} held-out rows ({100 * flipped / asked:.1f}%)"
+    if unasked := funnel.held_out_unasked:
+        rows = f"{unasked:,} {'other ' if asked else ''}held-out rows"
+        together += f"; time or questions ran out before {rows} were asked about"
     flips = "flips that keep the meaning" + (", and all flips of known rules" if known else "")
     out.print(together, f"  (counted: {flips})", sep="\n")
     if not funnel.held_out:

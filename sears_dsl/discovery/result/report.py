@@ -227,22 +227,26 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     """The discovery for people: what was found, from how many, and what was left out."""
     counts = discovery.funnel
     searched = counts.right - counts.held_out
+    at_least = " at least" if discovery.flips_at_least else ""
     known = " or the rule is a known one" if any(each.source for each in discovery.rules) else ""
     lines = [
         "# Rules that flip the model",
         "",
-        f"{counted(counts.selected, 'rule flips', 'rules flip')} "
+        f"{counted(counts.selected, 'rule flips', 'rules flip')}{at_least} "
         f"{counts.rows_flipped:,} of the {searched:,} searched rows "
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%): rows that the model gets right, "
         f"on which the rules were found. A flip counts here if S ≥ τ{known}.",
     ]
-    if counts.held_out and "telling" in manifest.settings.cut_short:
-        lines += [f"Time ran out before all {counts.held_out:,} held-out rows were asked about."]
-    elif counts.held_out:
+    if asked := counts.held_out - counts.held_out_unasked:
         flipped = counts.held_out_flipped or 0
         lines += [
-            f"Of {counts.held_out:,} held-out rows, which took no part in the search, "
-            f"{flipped:,} are flipped ({100 * flipped / counts.held_out:.1f}%)."
+            f"Of {asked:,} held-out rows, which took no part in the search, "
+            f"{flipped:,} are flipped ({100 * flipped / asked:.1f}%)."
+        ]
+    if counts.held_out_unasked:
+        lines += [
+            f"Time or questions ran out before {counts.held_out_unasked:,} of the held-out rows, "
+            "drawn by lot, were asked about."
         ]
     lines += [
         "",
@@ -417,7 +421,7 @@ _ACROSS = {
 # Counts that a report shows only where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
-    "not_asked", "undecided", "collapsed", "without_place", "new_without_place",
+    "not_asked", "undecided", "held_out_unasked", "collapsed", "without_place", "new_without_place",
 }  # fmt: skip
 
 
