@@ -389,8 +389,12 @@ def discover(
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
     own = {name: value for name, value in settable.items() if value is not None}
-    chosen = {"scorer": DEFAULT_SCORER, **own, **(paper_choices(own) if paper else {})}
+    chosen = {"scorer": DEFAULT_SCORER, **own}
+    of_known = known if isinstance(known, list | tuple) else [known]
     with in_python(text="more_text", known="known"):
+        if paper:
+            has_text = more_text is not None
+            chosen |= paper_choices(own, known=len(of_known) > 0, text=has_text)
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)
@@ -414,7 +418,6 @@ def discover(
             comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
             seed=seed,
         )  # fmt: skip
-        of_known = known if isinstance(known, list | tuple) else [known]
         named = [str(each) for each in of_known if isinstance(each, str | Path)]
         rulesets = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)

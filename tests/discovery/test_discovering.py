@@ -250,6 +250,18 @@ def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
     assert "review-movie-film" not in load(place / "found.sear").rule_ids
 
 
+def test_what_the_order_of_the_paper_cannot_use_is_refused(place: Path) -> None:
+    (place / "mine.sear").write_text("movie -> film\n", "utf-8")
+    for option, name in (("--known", "known"), ("--text", "more_text")):
+        done = call("--paper", option, "mine.sear", known=[])
+        assert f"--paper has no use for {option}" in str(done.exception)
+        with pytest.raises(UsageError, match=f"paper=True has no use for {name}"):
+            sears_dsl.discover(
+                str, [("It is a film.", "good")], paper=True, **{name: ["mine.sear"]}
+            )
+    assert not list(place.glob("*found*"))
+
+
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
     (place / "empty.sear").write_text("# nothing\n", "utf-8")
     done = call(known=["--no-known", "--known", "empty.sear"])
