@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -45,7 +46,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
 from sears_dsl.effects.asked_model import AskedModel, Questions, in_turn, nothing_right
-from sears_dsl.effects.lots import by_lot
+from sears_dsl.effects.lots import by_lot, together
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
 from sears_dsl.models.predictor import Predictor, Row
@@ -132,13 +133,16 @@ class RightRows:
 
     @property
     def of_file(self) -> Sequence[str]:
-        """What is the same for right rows that are one row of the file, which has to stay together.
+        """What is the same for right rows that have to stay together, since they share a text.
 
-        It is the text of the row or, where rules rewrite either of two texts, both of them.
+        It is the text of the row, unless rules rewrite either of two texts; see `together`.
         """
-        if len(set(self._data.rewritten_columns or ())) <= 1:
+        columns = set(self._data.rewritten_columns or ())
+        if len(columns) <= 1:
             return self.texts
-        return ["\n".join(self._data.rows[each].values()) for each in self.positions]
+        names = sorted(set(chain.from_iterable(columns)))
+        rows = [self._data.rows[each] for each in self.positions]
+        return together([[row[name] for name in names] for row in rows])
 
     def part(self, numbers: Sequence[int]) -> RightRows:
         """Some of the right rows, numbered anew in the order given."""

@@ -255,10 +255,9 @@ def test_what_the_order_of_the_paper_cannot_use_is_refused(place: Path) -> None:
     for option, name in (("--known", "known"), ("--text", "more_text")):
         done = call("--paper", option, "mine.sear", known=[])
         assert f"--paper has no use for {option}" in str(done.exception)
+        given: dict[str, Any] = {name: ["mine.sear"]}
         with pytest.raises(UsageError, match=f"paper=True has no use for {name}"):
-            sears_dsl.discover(
-                str, [("It is a film.", "good")], paper=True, **{name: ["mine.sear"]}
-            )
+            sears_dsl.discover(str, [("It is a film.", "good")], paper=True, **given)
     assert not list(place.glob("*found*"))
 
 
