@@ -170,7 +170,8 @@ class SearchOutcome:
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
     closest: tuple[NearMiss, ...] = ()
-    # Rules that text did not let pass and that the model was asked about though
+    # Rules that text did not let pass and that the model was asked about though; those may be
+    # reported that pass here
     near: Candidates = field(default_factory=lambda: Candidates(()))
     known: KnownFlips | None = None
 
@@ -222,7 +223,9 @@ class MeaningFirst:
         near = self._ask_though_refused(failed, base_rate=base_rate)
         return SearchOutcome(
             candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known, near=near,
-            closest=closest_rules(tried, often, judgements.failed, near, self.least),
+            closest=self._with_changed(
+                closest_rules(tried, often, judgements.failed, near, self.least), judgements.failed
+            ),
             counts={
                 "known": 0 if known is None else known.acting, "skipped": skipped,
                 "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
@@ -409,13 +412,21 @@ class MeaningFirst:
         with self.questions.at_most(spare):
             near = self._ask_about_rules(near, held_out=None, base_rate=base_rate)
         # What no text has judged is judged where it flips.
-        unjudged = np.flatnonzero(lacking(near) == "text")
-        flips = near.answers.flips
+        unjudged, flips = lacking(near) == "text", near.answers.flips
         scores = complete_scores(
-            near.applications, unjudged, scorer=self.search.remembered, among=flips
+            near.applications, np.flatnonzero(unjudged), scorer=self.search.remembered, among=flips
         )
-        keeps = ~(scores < self.search.tau)  # NaN, where text has judged, is not below
-        return replace(near, answers=replace(near.answers, flips=flips & keeps))
+        keeping = near.counted.count(flips & (scores >= self.search.tau))
+        enough = keeping >= np.minimum(near.flips, self.least)
+        return replace(near, passed=np.flatnonzero(~unjudged | enough))
+
+    def _with_changed(self, misses: Sequence[NearMiss], failed: Candidates) -> tuple[NearMiss, ...]:
+        """The rules with how many rows they change, also those that nobody was asked about."""
+        places = {text: place for place, text in enumerate(failed.texts)}
+        unasked = [each.rule for each in misses if not each.asked and each.rule in places]
+        applied = self._apply(failed.keep([places[rule] for rule in unasked]))
+        changed = dict(zip(unasked, applied.applications.changed.tolist(), strict=True))
+        return tuple(replace(each, changed=changed.get(each.rule, each.changed)) for each in misses)
 
     def _least_flips(self, candidates: Candidates) -> NDArray[np.int64]:
         """How many rows each rule has to flip to get a place at all: int64 (rules,)."""

@@ -299,6 +299,36 @@ def test_of_rules_that_make_the_same_change_one_is_reported() -> None:
     ]  # fmt: skip
 
 
+def test_a_rule_of_too_little_text_counts_all_its_flips() -> None:
+    """S only chooses which of these rules are reported; what is missing is text, not flips."""
+    texts = [f"{name} saw a zyxish play ." for name in ("Anna", "Bert", "Carl", "Dora")]
+    rows = [(text, "good") for text in [*texts, *(f"Number {n} had a dog ." for n in range(9))]]
+
+    def searched(refused: Sequence[str]) -> list[tuple[str, int, int]]:
+        found = sears.discover(
+            lambda some: ["bad" if "fuzzy" in each else "good" for each in some], rows,
+            paraphraser=lambda some: [[each.replace("zyxish", "fuzzy")] for each in some],
+            scorer=lambda pairs: [0.1 if old.split()[0] in refused else 0.9 for old, _ in pairs],
+            tau=0.5, with_shipped=False,
+        )  # fmt: skip
+        return [(each.rule, each.flips, each.asked) for each in found.discovery.closest]
+
+    assert searched(["Anna", "Bert"]) == [("zyxish -> fuzzy", 4, 4)]
+    assert searched(["Anna", "Bert", "Carl"]) == []
+
+
+def test_rules_that_nobody_was_asked_about_say_how_many_rows_they_change() -> None:
+    """A condition, like the one against questions, makes them fewer than what they came from."""
+    rows = [(f"Isn't it number {n} ?", "good") for n in range(20)]
+    rows += [(f"It isn't number {n} .", "good") for n in range(10)]
+    found = sears.discover(
+        lambda texts: ["good"] * len(texts), rows, with_shipped=False, holdout=0, tau=0.5,
+        paraphraser=lambda texts: [[each.replace("n't", " not")] for each in texts],
+        scorer=lambda pairs: [0.1] * len(pairs),
+    )  # fmt: skip
+    assert [(each.changed, each.asked) for each in found.discovery.closest] == [(10, 0)]
+
+
 def test_arrows_in_a_text_are_words_of_a_rule() -> None:
     tagger = load_tagger("fast")
     texts = ["a -> b ."]
