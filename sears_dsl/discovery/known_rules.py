@@ -215,7 +215,8 @@ class KnownFlips:
     applications: Applications  # what they make of the rows, where the model was asked about it
     flips: NDArray[np.bool_]  # bool (rewrites,): whether a rewrite flips the model
     right: RightRows
-    not_asked: int = 0  # rules that change a row and were not asked about to the end
+    acting: int  # how many of the rules change a row
+    not_asked: int = 0  # how many of these were not asked about to the end
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:
@@ -227,11 +228,6 @@ class KnownFlips:
         """How many rows at least one rule flips."""
         written = np.unique(self.applications.rewrites)
         return len(np.unique(self.applications.rows[written[self.flips[written]]]))
-
-    @property
-    def acting(self) -> int:
-        """How many of the rules change a row."""
-        return int((self.applications.changed > 0).sum())
 
     def best(self) -> list[int]:
         """The rules that flip a row: most flips first, then those that change fewer rows.

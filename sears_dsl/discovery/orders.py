@@ -252,6 +252,7 @@ class MeaningFirst:
             return KnownFlips(
                 known=known, applications=applications.where(answers.counted),
                 flips=answers.flips, right=self.right,
+                acting=int((applications.changed > 0).sum()),
                 not_asked=int((~answers.complete).sum()) if answers.cut else 0,
             )  # fmt: skip
 

@@ -414,7 +414,9 @@ def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
     data = LabelledRows(({"text": "a movie"},), "text", None, "dev.csv")
     right = RightRows(data, CallablePredictor(lambda texts: ["good" for _ in texts]))
     done = applications_of(rules.matcher, tagger.tag(right.texts))
-    flips = KnownFlips(known=rules, applications=done, flips=np.array([True]), right=right)
+    flips = KnownFlips(
+        known=rules, applications=done, flips=np.array([True]), right=right, acting=1
+    )
     seconds = iter([0.0, 3.0, 6.0, 9.0])
     chosen: Any = SimpleNamespace(quiet=False)
     with stages(shown=False) as show:

@@ -72,7 +72,8 @@ def known(*words: str, text: str = KNOWN) -> KnownFlips:
         [right.is_flip(row, answer) for row, answer in zip(done.rows, answers, strict=True)],
         np.bool_,
     )
-    return KnownFlips(known=rules, applications=done, flips=flips, right=right)
+    return KnownFlips(known=rules, applications=done, flips=flips, right=right,
+                      acting=int((done.changed > 0).sum()))  # fmt: skip
 
 
 FUNNEL = Funnel(
@@ -259,7 +260,10 @@ def test_what_was_not_judged_to_the_end_is_not_said_to_want_another_delta() -> N
 def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
     told = shown_known(replace(known(), not_asked=2))
     assert "the model could not be asked about all rewrites of 2 known rules" in told
+    assert "; none of the other 1 flips a row" in told
     assert "withstands all" not in told
+    told = shown_known(replace(known("movie"), not_asked=2))
+    assert "1 of the 3 rules that change a row flips at least one; 2 were not tried to the" in told
 
 
 def test_a_rule_that_only_counts_as_accepted_is_not_said_to_be_read() -> None:

@@ -128,6 +128,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         f"{len(best):,} of the {counted(acting, 'rule that changes', 'rules that change')} a row "
         + ("flips" if len(best) == 1 else "flip")
         + " at least one"
+        + (f"; {lost:,} were not tried to the end" if (lost := known_flips.not_asked) else "")
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
@@ -155,7 +156,8 @@ def _who_accepted(known: KnownRules, rules: Sequence[int]) -> str:
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
     if known_flips.not_asked:
         rules = counted(known_flips.not_asked, "known rule")
-        others = f"; none of the other {acting:,} flips a row" if acting else ""
+        rest = acting - known_flips.not_asked
+        others = f"; none of the other {rest:,} flips a row" if rest else ""
         return f"the model could not be asked about all rewrites of {rules}{others}"
     if not acting:
         tried = len(known_flips.known.rules)
@@ -460,7 +462,10 @@ def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
 
 
 def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
-    """The δ with which those of the rules pass that lack nothing else: the first, and all."""
+    """The δ with which those of the rules may pass that lack nothing else: the first, and all.
+
+    Judging stops where a rule cannot pass, so that its other rewrites may lower its bound.
+    """
     by_delta = sorted(
         (delta, place)
         for place, each in enumerate(misses)
@@ -470,13 +475,13 @@ def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator
         return
     (first, place), (last, _) = by_delta[0], by_delta[-1]
     if len(by_delta) == 1:
-        lets = f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass"
+        lets = f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass"
     elif first == last:
-        lets = f"--delta {first:g} lets {len(by_delta):,} of them pass"
+        lets = f"--delta {first:g} may let {len(by_delta):,} of them pass"
     else:
         lets = (
-            f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass, "
-            f"{last:g} lets {len(by_delta):,} of them"
+            f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass, "
+            f"{last:g} may let {len(by_delta):,} of them"
         )
     shares = " or ".join(dict.fromkeys((rounded(first), rounded(last))))
     yield f"{lets}; readers may reject up to {shares} of the rewrites"
