@@ -22,6 +22,7 @@ from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import near_rules
 from sears_dsl.discovery.result.report import closest_text
 from sears_dsl.effects.flips import RuleAnswers
+from sears_dsl.errors import DataError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -207,6 +208,24 @@ def test_where_no_rule_nearly_passed_no_file_of_an_earlier_search_stays(
     assert {"found.sear", "found.manifest.json", "found.md"} <= {
         each.name for each in folder.iterdir()
     }
+
+
+def test_a_file_that_a_person_changed_is_not_overwritten(
+    folder: Path, result: sears.DiscoveryResult
+) -> None:
+    file = folder / "found.closest.sear"
+    result.save("found.sear")
+    written = file.read_bytes()
+    file.write_bytes(written + b"good -> fine\n")
+    with pytest.raises(DataError, match=r"found\.closest\.sear was changed"):
+        result.save("found.sear")
+    assert file.read_bytes() == written + b"good -> fine\n"
+    file.rename(folder / "mine.sear")
+    result.save("found.sear")
+    assert file.read_bytes() == written
+    # A search that ended before it wrote the manifest is finished by the next one.
+    (folder / "found.closest.manifest.json").unlink()
+    result.save("found.sear")
 
 
 VERDICT = TextVerdict(sampled=60, accepted=55, low=0.8, places=60, few=False, passed=False)

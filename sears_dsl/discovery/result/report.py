@@ -32,7 +32,7 @@ from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.runtime.files import is_file, make_folder, write_atomically
+from sears_dsl.runtime.files import is_file, make_folder, read_document, write_atomically
 from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text, table_row
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -115,6 +115,12 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
         _remove_closest(path)
         return
     text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
+    if is_file(path) and not _is_as_written(path, now=text):
+        raise DataError(
+            f"{path} was changed after a search had written it, so the rules that nearly passed "
+            "now were not written",
+            help="rename it, and save or --resume the search again; its other files are complete",
+        )
     own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
     write_atomically(path, text)
     write_manifest(own, manifest_path(path))
@@ -122,23 +128,26 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
 
 def _remove_closest(path: Path) -> None:
     """Remove a file of an earlier search, which would mislead, but not what a person changed."""
-    manifest = manifest_path(path)
-    if not (is_file(path) and is_file(manifest)):
-        return
     try:
-        digest = read_manifest(manifest).ruleset_sha256
-    except DataError:
-        return  # no search wrote it
-    try:
-        if hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+        if is_file(path) and _is_as_written(path):
             path.unlink()
-            manifest.unlink()
+            manifest_path(path).unlink()
     except OSError as error:
         raise DataError(
             f"{error.filename} could not be removed: {error.strerror}",
             help="it has rules of an earlier search; remove it, or fix the permissions of its "
             "folder",
         ) from error
+
+
+def _is_as_written(path: Path, *, now: bytes | None = None) -> bool:
+    """Whether a search wrote the file, with what is written ``now`` or as its manifest says."""
+    try:
+        content = read_document(path)
+        digest = hashlib.sha256(content).hexdigest()
+        return content == now or digest == read_manifest(manifest_path(path)).ruleset_sha256
+    except (DataError, OSError):
+        return False  # no search wrote it
 
 
 def _why(rule: FoundRule, tau: float) -> str:
