@@ -42,6 +42,8 @@ class TextVerdict:
     places: int  # in how many texts the rule acts
     few: bool  # whether all its rewrites were to be judged, since there are so few
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
+    # Whether all of this is of one half of the texts; the other one chose a rule's condition
+    of_half: bool = False
 
     @property
     def is_rare(self) -> bool:

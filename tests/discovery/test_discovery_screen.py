@@ -319,6 +319,16 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     assert "chance" not in _why(borne_out, 0.5)
 
 
+@pytest.mark.parametrize("of_half", [False, True])
+def test_what_was_judged_on_half_of_the_texts_says_so(of_half: bool) -> None:
+    judged = replace(verdict(34, 34, 0.94), few=True, of_half=of_half)
+    half = " in one half of the texts" if of_half else ""
+    why = _why(replace(found("film -> movie"), judged=judged), 0.5)
+    assert f"judged on 34 rewrites, all there are{half}: 34 accepted" in why
+    rare = close("film -> movie", "text", 12, 0, replace(judged, places=7))
+    assert f"changes only 7 texts{half}, too few" in came_close(rare, discovery())
+
+
 @pytest.mark.parametrize(
     ("delta", "asked", "kept", "is_marked"),
     [(0.7, 10, 3, False), (0.7, 10, 2, True), (0.29, 100, 71, False), (0.1, 30, 27, False),

@@ -166,7 +166,7 @@ def _why(rule: FoundRule, tau: float) -> str:
     )
     judged = rule.judged
     if judged is not None:
-        few = ", all there are" if judged.few else ""
+        few = f", all there are{_of_half(judged)}" if judged.few else ""
         sentence += f"; judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
     held = rule.held_out
     if held is not None:
@@ -484,13 +484,18 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     flips = f"flips {each.flips:,} of {rows}; " if each.asked else ""
     if each.lacks == "text":
         places = counted(each.judged.places if each.judged else each.changed, "text")
-        return f"{flips}changes only {places}, too few to judge it"
+        half = _of_half(each.judged) if each.judged else ""
+        return f"{flips}changes only {places}{half}, too few to judge it"
     flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
         return f"{flips}{proof}, but time ran out before the others were judged"
     low = _lower_bound(each.judged) if each.judged else rounded(0)
     wanted = rounded(1 - discovery.settings.delta)
     return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
+
+
+def _of_half(judged: TextVerdict) -> str:
+    return " in one half of the texts" if judged.of_half else ""
 
 
 def _lower_bound(judged: TextVerdict) -> str:
