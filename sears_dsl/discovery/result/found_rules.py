@@ -64,7 +64,9 @@ class FoundRule:
     # With several models, how many of the rows asked about each then has wrong, in the order of
     # `Discovery.models`; else empty
     flips_of_models: tuple[int, ...]
-    gain: float  # what it adds to the weighted coverage of the rules before it
+    # What it adds to the weighted coverage of the rules before it. This and the examples are of all
+    # rows that it is known to flip, also beyond those asked about for it
+    gain: float
     # Flips with S ≥ τ, those that read best first; for a known rule, whatever S is
     examples: tuple[Flip, ...]
     # (original, rewritten) of rows that it changes, those that read best first
