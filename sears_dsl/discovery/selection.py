@@ -104,13 +104,13 @@ def _wider(applications: Applications, entries: NDArray[np.int64]) -> Iterator[t
     """
     rewrites = applications.rewrites[entries]
     rules = np.searchsorted(applications.rule_offsets, entries, side="right") - 1
-    changes: list[dict[int, _Change]] = [{} for _ in range(applications.rule_count)]
+    changes: list[dict[int, _ChangedWords]] = [{} for _ in range(applications.rule_count)]
     rules_of: dict[int, list[int]] = {}
     for rule, row, pair in zip(
         rules.tolist(), applications.rows[rewrites].tolist(), applications.pairs(rewrites),
         strict=True,
     ):  # fmt: skip
-        changes[rule][row] = _Change.of(*(_WORDS.findall(text.lower()) for text in pair))
+        changes[rule][row] = _ChangedWords.of(*(_WORDS.findall(text.lower()) for text in pair))
         rules_of.setdefault(row, []).append(rule)
     for rule, own in enumerate(changes):
         for other in rules_of[next(iter(own))] if own else ():
@@ -121,7 +121,7 @@ def _wider(applications: Applications, entries: NDArray[np.int64]) -> Iterator[t
                 yield rule, other
 
 
-class _Change(NamedTuple):
+class _ChangedWords(NamedTuple):
     """The words that a rewrite takes away (False) and puts in (True), and the words it replaces."""
 
     words: frozenset[tuple[bool, str]]
@@ -129,12 +129,12 @@ class _Change(NamedTuple):
     end: int
 
     @classmethod
-    def of(cls, old: Sequence[str], new: Sequence[str]) -> _Change:
+    def of(cls, old: Sequence[str], new: Sequence[str]) -> _ChangedWords:
         front, back = common_ends(old, new)
         words = frozenset((word in new, word) for word in {*old} ^ {*new})
         return cls(words, front, len(old) - back)
 
-    def is_part_of(self, other: _Change) -> bool:
+    def is_part_of(self, other: _ChangedWords) -> bool:
         """Whether it changes something, and the other one all of that at the same place."""
         inside = other.start <= self.start and self.end <= other.end
         return inside and frozenset() < self.words <= other.words

@@ -155,9 +155,9 @@ def paper_choices(choices: Mapping[str, Any], **unused: bool) -> dict[str, Any]:
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018.
     """
-    if given := [f"--{name}" for name, is_given in unused.items() if is_given]:
+    if refused := [f"--{name}" for name, is_given in unused.items() if is_given]:
         raise UsageError(
-            f"--paper has no use for {' and for '.join(given)}",
+            f"--paper has no use for {' and for '.join(refused)}",
             help="the paper tries no known rules and judges rules on the rows alone: leave out "
             "one or the other",
         )
