@@ -81,8 +81,8 @@ def main() -> None:
 
 def _row(discovery: Discovery, limit: int, right: int, seconds: float) -> Row:
     funnel = discovery.funnel
-    flipped = funnel.held_out_flipped or 0
-    low, high = wilson_interval(flipped, funnel.held_out)
+    flipped, held_out = funnel.held_out_flipped or 0, funnel.held_out - funnel.held_out_unasked
+    low, high = wilson_interval(flipped, held_out)
     name = "no limit" if limit == NO_LIMIT else f"{limit // right} questions a right row"
     if limit == QUESTIONS_A_ROW * right:
         name += ", the default"
@@ -93,8 +93,8 @@ def _row(discovery: Discovery, limit: int, right: int, seconds: float) -> Row:
         "rules": len(discovery.rules),
         "of these new": sum(not each.source for each in discovery.rules),
         "searched rows flipped": round(funnel.rows_flipped / funnel.searched, 4),
-        "held-out rows": funnel.held_out,
-        "held-out rows flipped": round(flipped / max(1, funnel.held_out), 4),
+        "held-out rows": held_out,
+        "held-out rows flipped": round(flipped / max(1, held_out), 4),
         "95%": f"{float(low):.3f} to {float(high):.3f}",
         "rule texts": "; ".join(each.text for each in discovery.rules),
     }

@@ -352,8 +352,8 @@ def discover(
         sample: use only so many rows, drawn at random; each label keeps its share.
         batch_size: rows per call of the model.
         tagger: a tagger or its name; None for the default.
-        on_progress: called with each stage's name, the number done and the total, and, once known
-            rules were tried, with what the search ahead will take.
+        on_progress: called with each stage's name, the number done and the total, and, after the
+            trial of known rules, with what the search will take.
 
     Raises:
         UsageError: invalid arguments, or an extra that is not installed.
@@ -374,8 +374,7 @@ def discover(
         >>> result.columns["rule"], result.rules[0].flips
         (['movie -> film'], 6)
 
-    Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
-    Models", ACL 2018.
+    Source: "Semantically Equivalent Adversarial Rules for Debugging NLP Models", ACL 2018.
     """
     began = monotonic()
     need_discovery()
@@ -392,8 +391,11 @@ def discover(
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
     own = {name: value for name, value in settable.items() if value is not None}
-    chosen = {"scorer": DEFAULT_SCORER, **own, **(paper_choices(own) if paper else {})}
+    chosen = {"scorer": DEFAULT_SCORER, **own}
+    of_known = known if isinstance(known, list | tuple) else [known]
     with in_python(text="more_text"):
+        if paper:
+            chosen |= paper_choices(own, known=bool(of_known), text=more_text is not None)
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)
@@ -417,7 +419,6 @@ def discover(
             comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
             seed=seed,
         )  # fmt: skip
-        of_known = known if isinstance(known, list | tuple) else [known]
         named = [str(each) for each in of_known if isinstance(each, str | Path)]
         rulesets = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
@@ -435,9 +436,8 @@ def discover(
                 before_search=lambda right: show(
                     str(estimate_search(right, predictor, parts.team)), 0, None),
             )  # fmt: skip
-            participants = participants_of(
-                predictor, parts, label=label_column(data, label), also=also
-            )
+            label = label_column(data, label)
+            participants = participants_of(predictor, parts, label=label, also=also)
             return DiscoveryResult(discovery, participants, searching)
 
 

@@ -191,12 +191,12 @@ def discover(
     # The paper's selection, or with rules that surely flip more often than rewordings in general.
     certain = None if settings.order == "paper" else q_values[candidates.passed] <= CERTAIN
     across = _across(search, candidates, searched, coverage, scores)
-    selection = select(across, settings.rules, certain=certain)
+    selection = _selected(across, candidates, settings, len(searched), certain)
     scores = complete_scores(
         candidates.applications, candidates.passed[list(selection.rules)],
         scorer=search.remembered, scores=scores,
     )  # fmt: skip
-    rules, held_out_flipped = found_rules(
+    rules, held_out_flipped, held_out_unasked = found_rules(
         searched, candidates, selection=selection, scores=scores, tau=search.tau,
         q_values=q_values, held_out=apart,
     )  # fmt: skip
@@ -220,6 +220,7 @@ def discover(
         funnel=_funnel(
             search, outcome, right, searched, coverage=coverage, selection=selection,
             held_out=len(held), held_out_flipped=held_out_flipped,
+            held_out_unasked=held_out_unasked,
         ),
     )  # fmt: skip
 
@@ -234,6 +235,7 @@ def _funnel(
     selection: RuleSelection,
     held_out: int,
     held_out_flipped: int | None,
+    held_out_unasked: int,
 ) -> Funnel:
     candidates = outcome.candidates
     known = candidates.known[candidates.passed]
@@ -249,9 +251,25 @@ def _funnel(
         new_without_place=int((~known[list(selection.without_place)]).sum()),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
         rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
-        held_out_flipped=held_out_flipped, questions=search.questions.asked,
-        question_limit=search.questions.most, **outcome.counts,
+        held_out_flipped=held_out_flipped, held_out_unasked=held_out_unasked,
+        questions=search.questions.asked, question_limit=search.questions.most, **outcome.counts,
     )  # fmt: skip
+
+
+def _selected(
+    coverage: Coverage,
+    candidates: Candidates,
+    settings: Settings,
+    searched: int,
+    certain: NDArray[np.bool_] | None,
+) -> RuleSelection:
+    """The selected rules; known ones that flip too few rows only fill places that are left."""
+    few = candidates.known & (candidates.flips < settings.known_flips(searched))
+    last = np.flatnonzero(few[candidates.passed]).tolist()
+    first = select(coverage, settings.rules, certain=certain, excluded=last)
+    if not last:
+        return first
+    return select(coverage, settings.rules, certain=certain, start=first.rules)
 
 
 def _across(

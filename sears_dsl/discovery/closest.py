@@ -49,14 +49,18 @@ def closest_rules(
     ]
     not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
     asked = {each.rule: each for each in near.near_misses(lacking(near))}
-    covered = {text for number, text in enumerate(near.texts) if _is_among(passed, near, number)}
+    left_out = {
+        text
+        for number, text in enumerate(near.texts)
+        if number not in near.passed or _is_among(passed, near, number)
+    }
     judged = [
         asked.get(each.rule, each)
         for each in failed.near_misses(lacking(failed))
         # What nobody had time to judge is close to nothing.
         if each.judged and (each.judged.sampled or each.judged.is_rare)
     ]
-    judged = [each for each in judged if each.rule not in covered]
+    judged = [each for each in judged if each.rule not in left_out]
     judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
     # Those that flip enough, and of these those that text has judged, come first.
     judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)

@@ -42,6 +42,8 @@ class TextVerdict:
     places: int  # in how many texts the rule acts
     few: bool  # whether all its rewrites were to be judged, since there are so few
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
+    # Whether all of this is of one half of the texts; the other one chose a rule's condition
+    of_half: bool = False
 
     @property
     def is_rare(self) -> bool:
@@ -147,6 +149,7 @@ class Funnel:
     rows_flipped: Annotated[int, "searched rows that they flip"]
     rows_flipped_with_inverses: Annotated[int, "the same, with their inverses"] = 0
     held_out_flipped: Annotated[int | None, "held-out rows that they flip"] = None
+    held_out_unasked: Annotated[int, "held-out rows not asked about"] = 0
     questions: Annotated[int, "questions to the model"]  # distinct rows, all of them
     question_limit: Annotated[int | None, "limit of questions"] = None
 

@@ -1,9 +1,10 @@
 """Rules that readers have accepted: tried before any new one is looked for.
 
 Each rule keeps the name of the ruleset that it comes from, and is read under the options and sets
-of its own file. Rules that must change the answer, or lead to a label (``expect``), are left out: a
-flip is no mistake there. The same seed asks about the same rows. All shipped rules on a few hundred
-rows take some two seconds, and need no translation model and no score.
+of its own file, except that English ones mend articles, so that they do the same in a file with new
+rules that need that. Rules that must change the answer, or lead to a label (``expect``), are left
+out: a flip is no mistake there. The same seed asks about the same rows. All shipped rules on a few
+hundred rows take some two seconds, and need no translation model and no score.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError, listed
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Rule
+from sears_dsl.language.rule import RepairOption, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.files import read_numbers_file, resource_folder
@@ -105,10 +106,12 @@ class KnownRules:
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
         """Compile rulesets by name, without the rules that do not keep the answer."""
+        repair: RepairOption = "on" if tagger.language == "en" else "off"
         tried = {
-            name: replace(each, rules=tuple(rule for rule in each.rules if rule.keeps_label))
+            name: replace(each, rules=tuple(rule for rule in each.rules if rule.keeps_label),
+                          options=replace(each.options, repair=repair))
             for name, each in rulesets.items()
-        }
+        }  # fmt: skip
         of_rules = [(name, ruleset) for name, ruleset in tried.items() for _ in ruleset.rules]
         others = {
             name: [each.name or print_rule(each) for each in ruleset.rules if not each.keeps_label]
@@ -212,7 +215,8 @@ class KnownFlips:
     applications: Applications  # what they make of the rows, where the model was asked about it
     flips: NDArray[np.bool_]  # bool (rewrites,): whether a rewrite flips the model
     right: RightRows
-    not_asked: int = 0  # rules that change a row and were not asked about to the end
+    acting: int  # how many of the rules change a row
+    not_asked: int = 0  # how many of these were not asked about to the end
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:
@@ -224,11 +228,6 @@ class KnownFlips:
         """How many rows at least one rule flips."""
         written = np.unique(self.applications.rewrites)
         return len(np.unique(self.applications.rows[written[self.flips[written]]]))
-
-    @property
-    def acting(self) -> int:
-        """How many of the rules change a row."""
-        return int((self.applications.changed > 0).sum())
 
     def best(self) -> list[int]:
         """The rules that flip a row: most flips first, then those that change fewer rows.

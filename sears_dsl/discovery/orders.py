@@ -39,7 +39,7 @@ from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage, Questions
 from sears_dsl.effects.flips import Ask, RightRows, RuleAnswers, ask_everything, ask_in_rounds
-from sears_dsl.effects.lots import lots
+from sears_dsl.effects.lots import by_lot
 from sears_dsl.language.rule import Literal, Rule, Text
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
@@ -170,7 +170,8 @@ class SearchOutcome:
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
     closest: tuple[NearMiss, ...] = ()
-    # Rules that text did not let pass and that the model was asked about though
+    # Rules that text did not let pass and that the model was asked about though; those may be
+    # reported that pass here
     near: Candidates = field(default_factory=lambda: Candidates(()))
     known: KnownFlips | None = None
 
@@ -213,7 +214,7 @@ class MeaningFirst:
             judgements.passed.without(same).joined_to(accepted),
             held_out=self.held_out, base_rate=base_rate,
         )  # fmt: skip
-        enough = _flip_enough(self.settings, tried, searched=len(self.right))
+        enough = tried.flips >= self._least_flips(tried)
         _, high = wilson_interval(tried.flips, tried.counted.changed)
         often = high >= _least_rates(tried, base_rate)
         tried = replace(tried, passed=np.flatnonzero(enough & often))
@@ -222,7 +223,9 @@ class MeaningFirst:
         near = self._ask_though_refused(failed, base_rate=base_rate)
         return SearchOutcome(
             candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known, near=near,
-            closest=closest_rules(tried, often, judgements.failed, near, self.least),
+            closest=self._with_changed(
+                closest_rules(tried, often, judgements.failed, near, self.least), judgements.failed
+            ),
             counts={
                 "known": 0 if known is None else known.acting, "skipped": skipped,
                 "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
@@ -249,6 +252,7 @@ class MeaningFirst:
             return KnownFlips(
                 known=known, applications=applications.where(answers.counted),
                 flips=answers.flips, right=self.right,
+                acting=int((applications.changed > 0).sum()),
                 not_asked=int((~answers.complete).sum()) if answers.cut else 0,
             )  # fmt: skip
 
@@ -274,10 +278,10 @@ class MeaningFirst:
         if known is not None:
             applications = known.applications
             written = np.unique(applications.rewrites)
-            by_lot = lots([applications.texts[each] for each in written], "base")
+            order = by_lot([applications.texts[each] for each in written], "base")
             drawn = {
                 int(applications.rows[each]): applications.texts[each]
-                for each in written[np.argsort(by_lot, kind="stable")].tolist()
+                for each in written[order].tolist()
             }
         drawn |= dict(
             one_paraphrase_a_row(
@@ -289,9 +293,10 @@ class MeaningFirst:
             )
         )  # fmt: skip
         ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
-        answers = ask(list(drawn), list(drawn.values()))
+        places = [place for place in by_lot(right.texts, "base").tolist() if place in drawn]
+        answers = ask(places, [drawn[place] for place in places])
         answer_count = sum(answer is not None for answer in answers)
-        return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
+        return int(right.flips(places, answers).sum()) / max(1, answer_count), answer_count
 
     def _changes(self, paraphrases: list[list[str]]) -> Candidates:
         """The changes of words in paraphrases, and those that readers accepted, without contexts.
@@ -370,7 +375,7 @@ class MeaningFirst:
         search, settings = self.search, self.settings
         search.on_progress("applying rules", 0, len(candidates))
         active = self._apply(candidates)
-        least = np.where(active.known, settings.fewest_known_flips, self.least)
+        least = self._least_flips(active)
         enough = np.flatnonzero(active.applications.changed >= least)
         active, least = active.keep(enough), least[enough]
         spare = self.questions.left
@@ -408,13 +413,25 @@ class MeaningFirst:
         with self.questions.at_most(spare):
             near = self._ask_about_rules(near, held_out=None, base_rate=base_rate)
         # What no text has judged is judged where it flips.
-        unjudged = np.flatnonzero(lacking(near) == "text")
-        flips = near.answers.flips
+        unjudged, flips = lacking(near) == "text", near.answers.flips
         scores = complete_scores(
-            near.applications, unjudged, scorer=self.search.remembered, among=flips
+            near.applications, np.flatnonzero(unjudged), scorer=self.search.remembered, among=flips
         )
-        keeps = ~(scores < self.search.tau)  # NaN, where text has judged, is not below
-        return replace(near, answers=replace(near.answers, flips=flips & keeps))
+        keeping = near.counted.count(flips & (scores >= self.search.tau))
+        enough = keeping >= np.minimum(near.flips, self.least)
+        return replace(near, passed=np.flatnonzero(~unjudged | enough))
+
+    def _with_changed(self, misses: Sequence[NearMiss], failed: Candidates) -> tuple[NearMiss, ...]:
+        """The rules with how many rows they change, also those that nobody was asked about."""
+        places = {text: place for place, text in enumerate(failed.texts)}
+        unasked = [each.rule for each in misses if not each.asked and each.rule in places]
+        applied = self._apply(failed.keep([places[rule] for rule in unasked]))
+        changed = dict(zip(unasked, applied.applications.changed.tolist(), strict=True))
+        return tuple(replace(each, changed=changed.get(each.rule, each.changed)) for each in misses)
+
+    def _least_flips(self, candidates: Candidates) -> NDArray[np.int64]:
+        """How many rows each rule has to flip to get a place at all: int64 (rules,)."""
+        return np.where(candidates.known, self.settings.fewest_known_flips, self.least)
 
     def _apply(self, candidates: Candidates) -> Candidates:
         return candidates.apply(self.tokens, tagger=self.tagger, guards=self.right.guards)
@@ -427,16 +444,6 @@ def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64
     what flips may be the rewordings among its rewrites. People accepted those of a known rule.
     """
     return np.where(candidates.known, 0.0, base_rate)
-
-
-def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -> NDArray[np.bool_]:
-    """Which rules flip enough rows; known ones that flip fewer may fill places that are left."""
-    known, flips = candidates.known, candidates.flips
-    least = np.where(known, settings.known_flips(searched), settings.flips(searched))
-    enough: NDArray[np.bool_] = flips >= least
-    if enough.sum() < settings.rules:
-        enough |= known & (flips >= settings.fewest_known_flips)
-    return enough
 
 
 def _may_be_proposed(rule: Rule) -> bool:

@@ -1,7 +1,8 @@
 """Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
 
 A rule of the file does what it did in the search, also where new rules (exact case) and known ones
-(under the options of their own files) stand side by side. If one of them mends articles, all do.
+(under the options of their own files) stand side by side. If one of them mends articles, all do,
+and known ones do so in the search (`known_rules`).
 Every test in the file was run with the tagger that found the rules, and holds. Formatting the text
 again changes nothing. Writing it costs one tagging of the sentences in the tests.
 """
@@ -109,7 +110,7 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
     A file has one set of options. A rule can express casing: words that are read exactly get
     quotes. It cannot express another tag set. Nor can a rule without a word, read with exact case,
-    keep from following the casing of the text. `repair` only mends what is wrong.
+    keep from following the casing of the text. In English, a search reads all with `repair = on`.
     """
     # A search has one tagger, so all its rules are of one language.
     if replace(scope.options, case="smart", language="en", repair="off") != Options():

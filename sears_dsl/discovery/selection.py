@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError
-from sears_dsl.language.rule import Literal, Rule, Tag, TagCopy, Text
+from sears_dsl.language.rule import Conjunction, Literal, Rule, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import offsets_of
 
 if TYPE_CHECKING:
@@ -104,22 +104,40 @@ def _wider(applications: Applications, entries: NDArray[np.int64]) -> Iterator[t
     """
     rewrites = applications.rewrites[entries]
     rules = np.searchsorted(applications.rule_offsets, entries, side="right") - 1
-    changes: list[dict[int, set[tuple[bool, str]]]] = [{} for _ in range(applications.rule_count)]
+    changes: list[dict[int, _ChangedWords]] = [{} for _ in range(applications.rule_count)]
     rules_of: dict[int, list[int]] = {}
     for rule, row, pair in zip(
         rules.tolist(), applications.rows[rewrites].tolist(), applications.pairs(rewrites),
         strict=True,
     ):  # fmt: skip
-        old, new = ({*_WORDS.findall(text.lower())} for text in pair)
-        changes[rule][row] = {(word in new, word) for word in old ^ new}
+        changes[rule][row] = _ChangedWords.of(*(_WORDS.findall(text.lower()) for text in pair))
         rules_of.setdefault(row, []).append(rule)
     for rule, own in enumerate(changes):
         for other in rules_of[next(iter(own))] if own else ():
             parts = changes[other]
             if other != rule and all(
-                set() < parts.get(row, set()) <= change for row, change in own.items()
+                row in parts and parts[row].is_part_of(change) for row, change in own.items()
             ):
                 yield rule, other
+
+
+class _ChangedWords(NamedTuple):
+    """The words that a rewrite takes away (False) and puts in (True), and the words it replaces."""
+
+    words: frozenset[tuple[bool, str]]
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, old: Sequence[str], new: Sequence[str]) -> _ChangedWords:
+        front, back = common_ends(old, new)
+        words = frozenset((word in new, word) for word in {*old} ^ {*new})
+        return cls(words, front, len(old) - back)
+
+    def is_part_of(self, other: _ChangedWords) -> bool:
+        """Whether it changes something, and the other one all of that at the same place."""
+        inside = other.start <= self.start and self.end <= other.end
+        return inside and frozenset() < self.words <= other.words
 
 
 _Core: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
@@ -304,11 +322,11 @@ def _ranks(
     """
     changed = applications.changed.tolist()
     plain = [
-        (len(rule.antecedent), -count, text)
+        (len(rule.antecedent), -count, _conditions(rule), text)
         for rule, count, text in zip(rules, changed, texts, strict=True)
     ]
     written = [applications.of_rule(rule).tobytes() for rule in range(len(rules))]
-    simplest: dict[bytes, tuple[int, int, str]] = {}
+    simplest: dict[bytes, tuple[int, int, int, str]] = {}
     for rewrites, place in zip(written, plain, strict=True):
         simplest[rewrites] = min(place, simplest.get(rewrites, place))
     order = sorted(
@@ -318,6 +336,12 @@ def _ranks(
     ranks = np.empty(len(rules), np.int64)
     ranks[order] = np.arange(len(rules))
     return ranks
+
+
+def _conditions(rule: Rule) -> int:
+    """How many tests a rule makes of tokens, those around it included."""
+    bodies = [each.body for each in (*rule.left, *rule.antecedent, *rule.right)]
+    return sum(len(each.tests) if isinstance(each, Conjunction) else 1 for each in bodies)
 
 
 def covering(

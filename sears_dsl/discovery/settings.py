@@ -141,10 +141,11 @@ _PAPER: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
+def paper_choices(choices: Mapping[str, Any], **unused: bool) -> dict[str, Any]:
     """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
 
-    τ is the paper's only with the paper's scorer: for another one it would mean nothing.
+    Options that its order cannot use are refused, by name, if they are given. τ is the paper's only
+    with the paper's scorer: for another one it would mean nothing.
 
     Example:
         >>> chosen = paper_choices({"scorer": "judge", "minimum_flips": 3})
@@ -154,6 +155,12 @@ def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018.
     """
+    if refused := [f"--{name}" for name, is_given in unused.items() if is_given]:
+        raise UsageError(
+            f"--paper has no use for {' and for '.join(refused)}",
+            help="the paper tries no known rules and judges rules on the rows alone: leave out "
+            "one or the other",
+        )
     own_scorer = choices.get("scorer", _PAPER["scorer"]) != _PAPER["scorer"]
     papers = {name: value for name, value in _PAPER.items() if name != "tau" or not own_scorer}
     return {name: choices.get(name, value) for name, value in papers.items()}

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from sears_dsl.answers import REFUSED, Comparison, each_answer, is_right
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.lots import by_lot
 from sears_dsl.errors import DataError, ModelError, NothingRightError, UsageError, counted
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
@@ -136,9 +137,9 @@ def try_model(
 ) -> str:
     """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
-    Only the first `most` distinct rows may be asked about. It is an error if the labels are classes
-    and no answer is one of them, unless all may be wrong. Returns a warning if the model answers
-    differently when it is asked again, else an empty text.
+    Only `most` distinct rows, the first `in_turn`, may be asked about. It is an error if the labels
+    are classes and no answer is one of them, unless all may be wrong. Returns a warning if the
+    model answers differently when it is asked again, else an empty text.
     """
     all_at_once = predictor.batch_size is None
     admitted = _admitted(data, most)
@@ -174,8 +175,8 @@ def with_labels_of(
 ) -> LabelledRows:
     """The rows with names of classes as labels, if they number classes and the model names them.
 
-    Only the first `most` distinct rows may be asked about. Where the name of a class is the number
-    of another, answers do not tell which is meant: names count, and a note says so.
+    Only `most` distinct rows, the first `in_turn`, may be asked about. Where the name of a class is
+    the number of another, answers do not tell which is meant: names count, and a note says so.
 
     Raises:
         ModelError: the name of a class is the number of another, and an answer is but a number.
@@ -229,8 +230,14 @@ def _first_rows(
 
 def _admitted(data: LabelledRows, most: int | None) -> list[int]:
     """The places of the rows that a limit of so many questions admits."""
-    admitted = Questions(most).admitted(list(map(row_key, data.rows)))
-    return [place for place, may in enumerate(admitted) if may]
+    order = in_turn(data, most)
+    admitted = Questions(most).admitted([row_key(data.rows[place]) for place in order])
+    return sorted(place for place, may in zip(order, admitted, strict=True) if may)
+
+
+def in_turn(data: LabelledRows, most: int | None) -> Sequence[int]:
+    """The places of all rows in the order of questions: by lot, if there are at most so many."""
+    return range(len(data.rows)) if most is None else by_lot(data.texts, "asked").tolist()
 
 
 def _of_each_label(data: LabelledRows, places: Sequence[int]) -> list[int]:

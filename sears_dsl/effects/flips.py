@@ -35,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -44,8 +45,8 @@ from sears_dsl.answers import REFUSED, Comparison, carry_back, each_equal, is_ri
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
-from sears_dsl.effects.asked_model import AskedModel, Questions, nothing_right
-from sears_dsl.effects.lots import lots
+from sears_dsl.effects.asked_model import AskedModel, Questions, in_turn, nothing_right
+from sears_dsl.effects.lots import by_lot, together
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
 from sears_dsl.models.predictor import Predictor, Row
@@ -90,9 +91,12 @@ class RightRows:
         self.questions = self._model.questions
         self.models = self._model.models
         self._comparison = comparison
-        model_answers = self._model.labels_in_time(
-            data.rows, in_time=in_time, on_progress=on_progress
+        # Where a limit may leave rows out, those asked about are a random sample.
+        order = in_turn(data, self.questions.most)
+        answers = self._model.labels_in_time(
+            [data.rows[place] for place in order], in_time=in_time, on_progress=on_progress
         )
+        model_answers = [answer for _, answer in sorted(zip(order, answers, strict=True))]
         answered = {
             place: answer for place, answer in enumerate(model_answers) if answer is not None
         }
@@ -129,13 +133,16 @@ class RightRows:
 
     @property
     def of_file(self) -> Sequence[str]:
-        """What is the same for right rows that are one row of the file, which has to stay together.
+        """What is the same for right rows that have to stay together, since they share a text.
 
-        It is the text of the row or, where rules rewrite either of two texts, both of them.
+        It is the text of the row, unless rules rewrite either of two texts; see `together`.
         """
-        if len(set(self._data.rewritten_columns or ())) <= 1:
+        columns = set(self._data.rewritten_columns or ())
+        if len(columns) <= 1:
             return self.texts
-        return ["\n".join(self._data.rows[each].values()) for each in self.positions]
+        names = sorted(set(chain.from_iterable(columns)))
+        rows = [self._data.rows[each] for each in self.positions]
+        return together([[row[name] for name in names] for row in rows])
 
     def part(self, numbers: Sequence[int]) -> RightRows:
         """Some of the right rows, numbered anew in the order given."""
@@ -356,7 +363,7 @@ def fails_of_models(
 def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
     """The applications of each rule in a random order of rows, which all rules share."""
     ranks = np.empty(len(texts), np.int64)
-    ranks[np.argsort(lots(texts, f"asked {seed}"), kind="stable")] = np.arange(len(texts))
+    ranks[by_lot(texts, f"asked {seed}")] = np.arange(len(texts))
     rows = applications.rows[applications.rewrites]
     order: NDArray[np.int64] = np.lexsort((ranks[rows], applications.rules))
     return order

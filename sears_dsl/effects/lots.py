@@ -25,6 +25,34 @@ def hold_out(
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
+def together(rows: Sequence[Sequence[str]]) -> list[str]:
+    """For each row, of several texts, what is the same for all rows that share one of them.
+
+    Rows that share texts with the same row stay together, too. It is the first of all their texts.
+
+    Example:
+        >>> together([("a", "b"), ("c", "d"), ("d", "B"), ("e", "f")])
+        ['a', 'a', 'a', 'e']
+    """
+    first: dict[str, str] = {}
+
+    def root(text: str) -> str:
+        while (before := first.setdefault(text, text)) != text:
+            first[text] = text = first[before]
+        return text
+
+    keys = [[" ".join(text.casefold().split()) for text in row] for row in rows]
+    for row in keys:
+        least = min(map(root, row))
+        first |= dict.fromkeys(map(root, row), least)
+    return [root(row[0]) for row in keys]
+
+
+def by_lot(texts: Sequence[str], purpose: str) -> NDArray[np.int64]:
+    """The places of texts in an order by lot, equal texts in theirs."""
+    return np.argsort(lots(texts, purpose), kind="stable")
+
+
 def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
     """A pseudorandom number in [0, 1) for each text, always the same for the same purpose.
 

@@ -246,7 +246,24 @@ def _look_up_or_ask(
 
 def _has_word(text: str, words: Sequence[str]) -> bool:
     """Whether a text contains one of these words, whole and in any casing."""
-    return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
+    return any(re.search(whole_word(word), text, re.IGNORECASE) for word in words)
+
+
+def whole_word(word: str, *, closed: bool = True) -> str:
+    """A pattern for a word or phrase as a whole; a clitic and its host are two words.
+
+    Unless the text is ``closed``, a word at its end may still grow, so that a match needs the
+    character after it.
+
+    Example:
+        >>> import re
+        >>> [bool(re.search(whole_word(word), "It isn't.")) for word in ("n't", "is", "sn")]
+        [True, True, False]
+    """
+    edge = r"(?!\w)" if closed else r"(?=\W)"
+    begin = r"(?<!\w)" if word[:1].isalnum() and not re.match("n['’]t", word, re.I) else ""
+    end = rf"(?:{edge}|(?=n['’]t{edge}))" if word[-1:].isalnum() else ""
+    return begin + re.sub("['’]", "['’]", re.escape(word)) + end
 
 
 def _text_of(paraphrase: FoundParaphrase | str) -> str:

@@ -38,6 +38,7 @@ import torch
 from sears_dsl.defaults import BEAM_WIDTH, PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
+from sears_dsl.paraphrasing.memory import whole_word
 from sears_dsl.paraphrasing.restoring import Surface, natural_form
 from sears_dsl.translation.alphabet import PLACEHOLDER
 from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
@@ -338,16 +339,8 @@ SPACE = "\u2581"
 
 
 def _any(phrases: Sequence[str], *, closed: bool) -> re.Pattern[str] | None:
-    """A pattern that finds any of the phrases as whole words; None without phrases.
-
-    Unless the text is ``closed``, a word at its end may still grow, so that a match needs the
-    character after it.
-    """
-    parts = []
-    for phrase in phrases:
-        begin = r"(?<!\w)" if phrase[:1].isalnum() else ""
-        end = (r"(?!\w)" if closed else r"(?=\W)") if phrase[-1:].isalnum() else ""
-        parts.append(begin + re.escape(phrase) + end)
+    """A pattern that finds any of the phrases as whole words; None without phrases."""
+    parts = [whole_word(phrase, closed=closed) for phrase in phrases]
     return re.compile("|".join(parts), re.IGNORECASE) if parts else None
 
 
@@ -466,8 +459,8 @@ class ParaphraseGuide(Guide):
         phrases = [model.text(model.target_pieces(phrase)).strip() for phrase in forbidden]
         self._within = _any(phrases, closed=False)
         self._closed = _any(phrases, closed=True)
-        # One character more on the left, which tells whether a word begins there.
-        self._window = 1 + max(map(len, phrases), default=0)
+        # One character more on the left, which tells whether a word begins there, and a clitic.
+        self._window = 1 + max(map(len, phrases), default=0) + len("n't")
         #: All pieces that `extra_pieces` may give.
         self.pieces = frozenset(self._onward.values())
 

@@ -207,6 +207,27 @@ def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning
     assert not found.rules
 
 
+def test_known_rules_are_counted_with_the_articles_that_their_file_mends() -> None:
+    names = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fred", "Gina", "Hans", "Ida", "Jan")
+    rows = [(f"{each} saw a great {what} .", "good") for each in names for what in ("play", "dog")]
+    found = sears_dsl.discover(
+        lambda texts: ["bad" if "a awesome" in each else "good" for each in texts], rows,
+        known=parse("rule k: great -> awesome"), with_shipped=False,
+        paraphraser=lambda texts: [[] for _ in texts],
+        scorer=lambda pairs: [0.9 for _ in pairs], tau=0.5,
+    )  # fmt: skip
+    assert not found.rules
+    found = sears_dsl.discover(
+        lambda texts: ["bad" if "awesome" in each else "good" for each in texts], rows,
+        known=parse("rule k: great -> awesome"), with_shipped=False,
+        paraphraser=lambda texts: [[] for _ in texts],
+        scorer=lambda pairs: [0.9 for _ in pairs], tau=0.5,
+    )  # fmt: skip
+    assert found.rules[0].flips == len(rows)
+    assert found.ruleset.rules[0].metadata.tests[0].expected is not None
+    assert "an awesome" in found.ruleset.format()
+
+
 def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     (place / "mine.sear").write_text("great -> terrific", "utf-8")
     accepted = "readers accepted these rules in other texts; your rows are checked later\n"
@@ -227,6 +248,17 @@ def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
     done = succeed(known=["--no-known"])
     assert "known rule" not in done.output
     assert "review-movie-film" not in load(place / "found.sear").rule_ids
+
+
+def test_what_the_order_of_the_paper_cannot_use_is_refused(place: Path) -> None:
+    (place / "mine.sear").write_text("movie -> film\n", "utf-8")
+    for option, name in (("--known", "known"), ("--text", "more_text")):
+        done = call("--paper", option, "mine.sear", known=[])
+        assert f"--paper has no use for {option}" in str(done.exception)
+        given: dict[str, Any] = {name: ["mine.sear"]}
+        with pytest.raises(UsageError, match=f"paper=True has no use for {name}"):
+            sears_dsl.discover(str, [("It is a film.", "good")], paper=True, **given)
+    assert not list(place.glob("*found*"))
 
 
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
@@ -365,7 +397,7 @@ def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind:
 def test_a_limit_of_questions_that_leaves_hardly_a_row_is_blamed_for_it(
     place: Path, most: str
 ) -> None:
-    write(place / "dev.csv", ["It is a film.", "I like films.", *ROWS])
+    write(place / "dev.csv", [f"It is film number {number}." for number in range(32)])
     done = call("--max-questions", most, known=["--no-known"])
     assert isinstance(done.exception, DataError)
     rows = "1 row" if most == "1" else "2 rows"
@@ -382,7 +414,9 @@ def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
     data = LabelledRows(({"text": "a movie"},), "text", None, "dev.csv")
     right = RightRows(data, CallablePredictor(lambda texts: ["good" for _ in texts]))
     done = applications_of(rules.matcher, tagger.tag(right.texts))
-    flips = KnownFlips(known=rules, applications=done, flips=np.array([True]), right=right)
+    flips = KnownFlips(
+        known=rules, applications=done, flips=np.array([True]), right=right, acting=1
+    )
     seconds = iter([0.0, 3.0, 6.0, 9.0])
     chosen: Any = SimpleNamespace(quiet=False)
     with stages(shown=False) as show:

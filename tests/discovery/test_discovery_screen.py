@@ -72,7 +72,8 @@ def known(*words: str, text: str = KNOWN) -> KnownFlips:
         [right.is_flip(row, answer) for row, answer in zip(done.rows, answers, strict=True)],
         np.bool_,
     )
-    return KnownFlips(known=rules, applications=done, flips=flips, right=right)
+    return KnownFlips(known=rules, applications=done, flips=flips, right=right,
+                      acting=int((done.changed > 0).sum()))  # fmt: skip
 
 
 FUNNEL = Funnel(
@@ -259,7 +260,10 @@ def test_what_was_not_judged_to_the_end_is_not_said_to_want_another_delta() -> N
 def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
     told = shown_known(replace(known(), not_asked=2))
     assert "the model could not be asked about all rewrites of 2 known rules" in told
+    assert "; none of the other 1 flips a row" in told
     assert "withstands all" not in told
+    told = shown_known(replace(known("movie"), not_asked=2))
+    assert "1 of the 3 rules that change a row flips at least one; 2 were not tried to the" in told
 
 
 def test_a_rule_that_only_counts_as_accepted_is_not_said_to_be_read() -> None:
@@ -315,6 +319,16 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     assert "chance" not in _why(borne_out, 0.5)
 
 
+@pytest.mark.parametrize("of_half", [False, True])
+def test_what_was_judged_on_half_of_the_texts_says_so(of_half: bool) -> None:
+    judged = replace(verdict(34, 34, 0.94), few=True, of_half=of_half)
+    half = " in one half of the texts" if of_half else ""
+    why = _why(replace(found("film -> movie"), judged=judged), 0.5)
+    assert f"judged on 34 rewrites, all there are{half}: 34 accepted" in why
+    rare = close("film -> movie", "text", 12, 0, replace(judged, places=7))
+    assert f"changes only 7 texts{half}, too few" in came_close(rare, discovery())
+
+
 @pytest.mark.parametrize(
     ("delta", "asked", "kept", "is_marked"),
     [(0.7, 10, 3, False), (0.7, 10, 2, True), (0.29, 100, 71, False), (0.1, 30, 27, False),
@@ -330,10 +344,11 @@ def test_a_known_rule_is_marked_if_the_judge_refuses_more_than_a_new_one_may_hav
 
 
 def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
-    hurried = replace(CASES["rules-found"], cut_short=("telling",))
+    hurried = replace(CASES["rules-found"], cut_short=("telling",),
+                      funnel=replace(FUNNEL, held_out_unasked=47))  # fmt: skip
     assert hurried.funnel.held_out
     told = shown(hurried)
-    assert "time ran out before all" in told
+    assert "time or questions ran out before 47 held-out rows" in told
     assert "held-out rows (" not in told
 
 

@@ -18,7 +18,7 @@ from sears_dsl.discovery.filtering.paper_filter import (
 from sears_dsl.discovery.selection import complete_scores
 from sears_dsl.effects.applications import MINED, Applications, apply_candidates
 from sears_dsl.effects.flips import flip_p_values, flip_q_values
-from sears_dsl.effects.lots import hold_out, lots
+from sears_dsl.effects.lots import hold_out, lots, together
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
@@ -344,3 +344,13 @@ def test_with_little_time_the_rules_that_flip_most_are_decided() -> None:
     assert (some.verdicts[decided] == whole.verdicts[decided]).all()
     every = filter_candidates(applications, flips, scorer=scorer, tau=TAU, in_waves=True)
     assert (every.verdicts == whole.verdicts).all()
+
+
+def test_rows_of_two_texts_that_share_one_are_on_the_same_side() -> None:
+    """Also those that share none with each other, but with a row between them."""
+    pairs = [(f"premise {n // 3}", f"hypothesis {n}") for n in range(300)]
+    pairs += [(f"Premise  {n}", f"premise {n + 50}") for n in range(50)]
+    groups = together(pairs)
+    assert len(set(groups)) == 50
+    assert all(groups[3 * n] == groups[3 * n + 152] == groups[300 + n] for n in range(50))
+    assert together(pairs[::-1]) == groups[::-1]

@@ -22,6 +22,7 @@ from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import near_rules
 from sears_dsl.discovery.result.report import closest_text
 from sears_dsl.effects.flips import RuleAnswers
+from sears_dsl.errors import DataError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -209,6 +210,24 @@ def test_where_no_rule_nearly_passed_no_file_of_an_earlier_search_stays(
     }
 
 
+def test_a_file_that_a_person_changed_is_not_overwritten(
+    folder: Path, result: sears.DiscoveryResult
+) -> None:
+    file = folder / "found.closest.sear"
+    result.save("found.sear")
+    written = file.read_bytes()
+    file.write_bytes(written + b"good -> fine\n")
+    with pytest.raises(DataError, match=r"found\.closest\.sear was changed"):
+        result.save("found.sear")
+    assert file.read_bytes() == written + b"good -> fine\n"
+    file.rename(folder / "mine.sear")
+    result.save("found.sear")
+    assert file.read_bytes() == written
+    # A search that ended before it wrote the manifest is finished by the next one.
+    (folder / "found.closest.manifest.json").unlink()
+    result.save("found.sear")
+
+
 VERDICT = TextVerdict(sampled=60, accepted=55, low=0.8, places=60, few=False, passed=False)
 
 
@@ -297,6 +316,36 @@ def test_of_rules_that_make_the_same_change_one_is_reported() -> None:
     assert [(each.rule, each.lacks) for each in both] == [
         ("I think -> I guess", "flips"), ("so -> thus", "text"),
     ]  # fmt: skip
+
+
+def test_a_rule_of_too_little_text_counts_all_its_flips() -> None:
+    """S only chooses which of these rules are reported; what is missing is text, not flips."""
+    texts = [f"{name} saw a zyxish play ." for name in ("Anna", "Bert", "Carl", "Dora")]
+    rows = [(text, "good") for text in [*texts, *(f"Number {n} had a dog ." for n in range(9))]]
+
+    def searched(refused: Sequence[str]) -> list[tuple[str, int, int]]:
+        found = sears.discover(
+            lambda some: ["bad" if "fuzzy" in each else "good" for each in some], rows,
+            paraphraser=lambda some: [[each.replace("zyxish", "fuzzy")] for each in some],
+            scorer=lambda pairs: [0.1 if old.split()[0] in refused else 0.9 for old, _ in pairs],
+            tau=0.5, with_shipped=False,
+        )  # fmt: skip
+        return [(each.rule, each.flips, each.asked) for each in found.discovery.closest]
+
+    assert searched(["Anna", "Bert"]) == [("zyxish -> fuzzy", 4, 4)]
+    assert searched(["Anna", "Bert", "Carl"]) == []
+
+
+def test_rules_that_nobody_was_asked_about_say_how_many_rows_they_change() -> None:
+    """A condition, like the one against questions, makes them fewer than what they came from."""
+    rows = [(f"Isn't it number {n} ?", "good") for n in range(20)]
+    rows += [(f"It isn't number {n} .", "good") for n in range(10)]
+    found = sears.discover(
+        lambda texts: ["good"] * len(texts), rows, with_shipped=False, holdout=0, tau=0.5,
+        paraphraser=lambda texts: [[each.replace("n't", " not")] for each in texts],
+        scorer=lambda pairs: [0.1] * len(pairs),
+    )  # fmt: skip
+    assert [(each.changed, each.asked) for each in found.discovery.closest] == [(10, 0)]
 
 
 def test_arrows_in_a_text_are_words_of_a_rule() -> None:

@@ -169,6 +169,19 @@ def test_a_rule_goes_if_a_part_of_it_flips_its_rows() -> None:
     assert set(selected(other)) == {0, 1, 2}
 
 
+def test_the_same_words_at_another_place_are_no_part_of_a_change() -> None:
+    lines = ("but -> ~, but", "or -> ~,")
+    rules = parse("\n".join(lines)).rules
+    texts = [f"they sang or danced with {each} but went" for each in ("us", "you")]
+    applications = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
+    every = np.ones(len(applications.texts), np.bool_)
+    coverage = coverage_of(
+        rules, lines, applications, flips=every, scores=every.astype(np.float64), tau=0.5,
+        without_wider=True,
+    )  # fmt: skip
+    assert coverage.twins == [[], []]
+
+
 def test_equal_gains_go_to_the_simpler_rule() -> None:
     coverage = coverage_from([{0: 0.5}, {1: 0.5}, {2: 0.5}], 3)
     assert select(coverage, 2).rules == (2, 1)  # the last is the simplest here

@@ -263,6 +263,21 @@ def test_plain_rewording_of_sentences_changes_words() -> None:
     )
 
 
+@pytest.mark.parametrize("apostrophe", ["'", "’"])
+def test_an_important_clitic_stays_out_of_rewordings(apostrophe: str) -> None:
+    def reword(sentences: Sequence[str]) -> list[list[str]]:
+        with_clitic = [each.replace("movie", "film") for each in sentences]
+        return [[each, re.sub("n['’]t", " not", each)] for each in with_clitic]
+
+    found = sears.adversaries(
+        lambda texts: [("bad", 0.9) if "n't" in each.replace("’", "'") else ("good", 0.6)
+                       for each in texts],
+        [(f"It isn{apostrophe}t a movie.", "bad")], avoid_important=1, paraphraser=reword,
+        scorer=lambda pairs: [0.9 for _ in pairs], tau=0.5,
+    )  # fmt: skip
+    assert found.columns["adversary"] == ["It is not a film."]
+
+
 MODULE = '''\
 def predict(texts):
     """Sure of what is good, unless nobody says so."""

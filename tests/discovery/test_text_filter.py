@@ -204,6 +204,7 @@ def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
     assert not found.failed, "it is not told that it came close"
     assert narrowed.narrowed
     assert verdict_of(found.passed).passed
+    assert verdict_of(found.passed).of_half
     [context] = narrowed.rule.left
     written = print_rule(narrowed.rule)
     assert "will" not in written, written

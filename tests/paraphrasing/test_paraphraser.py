@@ -166,6 +166,18 @@ def test_forbidden_words(pivots: list[Pivot]) -> None:
         assert {"film", "was"}.isdisjoint(item.text.lower().strip(".").split())
 
 
+@pytest.mark.parametrize("word", ["n't", "is"])
+def test_a_forbidden_clitic_or_its_host_is_not_written_as_one_word(
+    pivots: list[Pivot], word: str
+) -> None:
+    sentence = "This isn't a good movie."
+    free, without = Paraphraser(pivots, beam=10).paraphrase(
+        [sentence, sentence], forbidden=[(), (word,)]
+    )
+    assert any("isn't" in item.text for item in free)
+    assert not any("isn't" in item.text for item in without)
+
+
 class OtherPieces:
     """A model whose vocabulary differs from that of the model behind it."""
 

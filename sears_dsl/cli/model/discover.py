@@ -76,7 +76,7 @@ class DiscoverOptions(SearchingOptions):
 @click.option("--paper", is_flag=True,
               help="Use the order and the settings of the paper (ACL 2018): its score and "
               "thresholds, with the model asked first and without a limit. Other options still "
-              "apply.")  # fmt: skip
+              "apply, except --known and --text.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10,
               help="Write at most this many rules.")  # fmt: skip
 @click.option("--delta", type=NumberRange(0, 1, max_open=True), default=0.1,
@@ -283,12 +283,13 @@ def _as_in_paper(chosen: DiscoverOptions) -> DiscoverOptions:
         field.name: getattr(chosen, field.name) for field in fields(chosen)
         if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE
     }  # fmt: skip
+    choices = paper_choices(own, known="known" in own, text="texts" in own)
     papers = paper_choices({})
     others = [name for name, value in papers.items() if own.get(name, value) != value]
-    others += [name for name in ("known", "texts", "max_questions", "paraphrases") if name in own]
+    others += [name for name in ("max_questions", "paraphrases") if name in own]
     if others and not chosen.quiet:
         switches = {each.name: each.opts[-1] for each in context.command.params}
         click.echo(
             f"note: {', '.join(switches[name] for name in others)}: not as in the paper", err=True
         )
-    return replace(chosen, **paper_choices(own))
+    return replace(chosen, texts=(), **choices)

@@ -128,6 +128,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         f"{len(best):,} of the {counted(acting, 'rule that changes', 'rules that change')} a row "
         + ("flips" if len(best) == 1 else "flip")
         + " at least one"
+        + (f"; {lost:,} were not tried to the end" if (lost := known_flips.not_asked) else "")
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
@@ -155,7 +156,8 @@ def _who_accepted(known: KnownRules, rules: Sequence[int]) -> str:
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
     if known_flips.not_asked:
         rules = counted(known_flips.not_asked, "known rule")
-        others = f"; none of the other {acting:,} flips a row" if acting else ""
+        rest = acting - known_flips.not_asked
+        others = f"; none of the other {rest:,} flips a row" if rest else ""
         return f"the model could not be asked about all rewrites of {rules}{others}"
     if not acting:
         tried = len(known_flips.known.rules)
@@ -369,15 +371,16 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
     funnel = discovery.funnel
     known = any(each.source for each in discovery.rules)
     together = (
-        f"together they flip {funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
+        f"together they flip {'at least ' if discovery.flips_at_least else ''}"
+        f"{funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
         f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%)"
     )
-    if funnel.held_out and "telling" in discovery.cut_short:
-        together += f"; time ran out before all {funnel.held_out:,} held-out rows were asked about"
-    elif funnel.held_out:
+    if asked := funnel.held_out - funnel.held_out_unasked:
         flipped = funnel.held_out_flipped or 0
-        rate = f"{100 * flipped / funnel.held_out:.1f}%"
-        together += f" and {flipped:,} of {funnel.held_out:,} held-out rows ({rate})"
+        together += f" and {flipped:,} of {asked:,} held-out rows ({100 * flipped / asked:.1f}%)"
+    if unasked := funnel.held_out_unasked:
+        rows = f"{unasked:,} {'other ' if asked else ''}held-out rows"
+        together += f"; time or questions ran out before {rows} were asked about"
     flips = "flips that keep the meaning" + (", and all flips of known rules" if known else "")
     out.print(together, f"  (counted: {flips})", sep="\n")
     if not funnel.held_out:
@@ -459,7 +462,10 @@ def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
 
 
 def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
-    """The δ with which those of the rules pass that lack nothing else: the first, and all."""
+    """The δ with which those of the rules may pass that lack nothing else: the first, and all.
+
+    Judging stops where a rule cannot pass, so that its other rewrites may lower its bound.
+    """
     by_delta = sorted(
         (delta, place)
         for place, each in enumerate(misses)
@@ -469,13 +475,13 @@ def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator
         return
     (first, place), (last, _) = by_delta[0], by_delta[-1]
     if len(by_delta) == 1:
-        lets = f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass"
+        lets = f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass"
     elif first == last:
-        lets = f"--delta {first:g} lets {len(by_delta):,} of them pass"
+        lets = f"--delta {first:g} may let {len(by_delta):,} of them pass"
     else:
         lets = (
-            f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass, "
-            f"{last:g} lets {len(by_delta):,} of them"
+            f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass, "
+            f"{last:g} may let {len(by_delta):,} of them"
         )
     shares = " or ".join(dict.fromkeys((rounded(first), rounded(last))))
     yield f"{lets}; readers may reject up to {shares} of the rewrites"

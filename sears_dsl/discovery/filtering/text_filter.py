@@ -501,7 +501,8 @@ class RuleJudge:
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
             trials = self._judge([row for _, row in chosen], half=not half, tell=next(quarters))
             for (number, row), trial in zip(chosen, trials, strict=True):
-                verdicts_by_rule.setdefault(number, {}).setdefault(row.rule, trial.verdict)
+                verdict = replace(trial.verdict, of_half=True)
+                verdicts_by_rule.setdefault(number, {}).setdefault(row.rule, verdict)
         return [
             (number, list(verdicts.items()))
             for number, verdicts in sorted(verdicts_by_rule.items())

@@ -23,6 +23,7 @@ from sears_dsl.discovery.names import names_of, valid_ids
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
 from sears_dsl.effects.flips import RightRows, ask_about, fails_of_models
+from sears_dsl.effects.lots import lots
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -63,7 +64,9 @@ class FoundRule:
     # With several models, how many of the rows asked about each then has wrong, in the order of
     # `Discovery.models`; else empty
     flips_of_models: tuple[int, ...]
-    gain: float  # what it adds to the weighted coverage of the rules before it
+    # What it adds to the weighted coverage of the rules before it. This and the examples are of all
+    # rows that it is known to flip, also beyond those asked about for it
+    gain: float
     # Flips with S ≥ τ, those that read best first; for a known rule, whatever S is
     examples: tuple[Flip, ...]
     # (original, rewritten) of rows that it changes, those that read best first
@@ -123,6 +126,11 @@ class Discovery:
     funnel: Funnel
 
     @property
+    def flips_at_least(self) -> bool:
+        """Whether a rule may flip more rows, since not all that it changes were asked about."""
+        return any(each.asked < each.changed for each in self.rules)
+
+    @property
     def budget_reached(self) -> bool:
         """Whether the time budget cut a stage short."""
         return bool(self.cut_short)
@@ -159,16 +167,22 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[RowNumbers], int]:
-        """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
+    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[RowNumbers], int, int]:
+        """What each rule does to the rows, and how many rows any of them flips with S ≥ τ.
+
+        Rows count, in an order by lot, up to the first one that could not be asked about; the last
+        number is that of the others.
+        """
         if not len(rules):
-            return [], 0
+            return [], 0, 0
         rules = self._applied(rules)
         applications = rules.applications
         ask = partial(self.right.ask_in_time, in_time=self.in_time)
-        flips, answered = ask_about(
-            applications, self.right, np.arange(len(applications.texts)), ask
-        )
+        turns = lots(self.right.texts, "asked")
+        turn = turns[applications.rows]
+        flips, answered = ask_about(applications, self.right, np.argsort(turn, kind="stable"), ask)
+        end = turn[~answered].min(initial=np.inf)
+        answered, flips = turn < end, flips & (turn < end)
         fails = fails_of_models(applications, self.right, flips)
         scores = np.zeros(len(answered))
         scores[answered] = self.scorer.scores(applications.pairs(np.flatnonzero(answered)))
@@ -178,7 +192,7 @@ class HeldOutRows:
         ]
         equivalent = rules.trusted | (scores >= tau)
         flipped = np.unique(applications.rows[flips & equivalent])
-        return numbers, len(flipped)
+        return numbers, len(flipped), int((turns >= end).sum())
 
     def _applied(self, rules: Candidates) -> Candidates:
         return rules.apply(self._tokens, tagger=self.tagger, guards=self.right.guards)
@@ -213,15 +227,18 @@ def found_rules(
     tau: float,
     q_values: NDArray[np.float64],
     held_out: HeldOutRows | None,
-) -> tuple[tuple[FoundRule, ...], int | None]:
+) -> tuple[tuple[FoundRule, ...], int | None, int]:
     """The selected rules with their numbers, and how many held-out rows they flip together.
 
+    The last number is that of the held-out rows that could not be asked about.
     ``scores`` are S of all that selected rules write.
     """
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)
-    measured, flipped = (
-        held_out.measure(rules, tau=tau) if held_out is not None else ([None] * len(chosen), None)
+    measured, flipped, unasked = (
+        held_out.measure(rules, tau=tau)
+        if held_out is not None
+        else ([None] * len(chosen), None, 0)
     )
     new = names_of([each.rule for each in rules.rows if not each.name])
     new_ids = iter(valid_ids(new, taken=[each.name for each in rules.rows]))
@@ -243,7 +260,7 @@ def found_rules(
             gain=gain, examples=examples, firing=firing,
             silent=_silent(right.texts, set(rows.tolist()), text), held_out=held,
         ))  # fmt: skip
-    return tuple(results), flipped
+    return tuple(results), flipped, unasked
 
 
 def near_rules(

@@ -32,7 +32,7 @@ from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.runtime.files import is_file, make_folder, write_atomically
+from sears_dsl.runtime.files import is_file, make_folder, read_document, write_atomically
 from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text, table_row
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -115,6 +115,12 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
         _remove_closest(path)
         return
     text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
+    if is_file(path) and not _is_as_written(path, now=text):
+        raise DataError(
+            f"{path} was changed after a search had written it, so the rules that nearly passed "
+            "now were not written",
+            help="rename it, and save or --resume the search again; its other files are complete",
+        )
     own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
     write_atomically(path, text)
     write_manifest(own, manifest_path(path))
@@ -122,23 +128,26 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
 
 def _remove_closest(path: Path) -> None:
     """Remove a file of an earlier search, which would mislead, but not what a person changed."""
-    manifest = manifest_path(path)
-    if not (is_file(path) and is_file(manifest)):
-        return
     try:
-        digest = read_manifest(manifest).ruleset_sha256
-    except DataError:
-        return  # no search wrote it
-    try:
-        if hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+        if is_file(path) and _is_as_written(path):
             path.unlink()
-            manifest.unlink()
+            manifest_path(path).unlink()
     except OSError as error:
         raise DataError(
             f"{error.filename} could not be removed: {error.strerror}",
             help="it has rules of an earlier search; remove it, or fix the permissions of its "
             "folder",
         ) from error
+
+
+def _is_as_written(path: Path, *, now: bytes | None = None) -> bool:
+    """Whether a search wrote the file, with what is written ``now`` or as its manifest says."""
+    try:
+        content = read_document(path)
+        digest = hashlib.sha256(content).hexdigest()
+        return content == now or digest == read_manifest(manifest_path(path)).ruleset_sha256
+    except (DataError, OSError):
+        return False  # no search wrote it
 
 
 def _why(rule: FoundRule, tau: float) -> str:
@@ -157,7 +166,7 @@ def _why(rule: FoundRule, tau: float) -> str:
     )
     judged = rule.judged
     if judged is not None:
-        few = ", all there are" if judged.few else ""
+        few = f", all there are{_of_half(judged)}" if judged.few else ""
         sentence += f"; judged on {judged.sampled} rewrites{few}: {judged.accepted} accepted"
     held = rule.held_out
     if held is not None:
@@ -227,22 +236,26 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     """The discovery for people: what was found, from how many, and what was left out."""
     counts = discovery.funnel
     searched = counts.right - counts.held_out
+    at_least = " at least" if discovery.flips_at_least else ""
     known = " or the rule is a known one" if any(each.source for each in discovery.rules) else ""
     lines = [
         "# Rules that flip the model",
         "",
-        f"{counted(counts.selected, 'rule flips', 'rules flip')} "
+        f"{counted(counts.selected, 'rule flips', 'rules flip')}{at_least} "
         f"{counts.rows_flipped:,} of the {searched:,} searched rows "
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%): rows that the model gets right, "
         f"on which the rules were found. A flip counts here if S ≥ τ{known}.",
     ]
-    if counts.held_out and "telling" in manifest.settings.cut_short:
-        lines += [f"Time ran out before all {counts.held_out:,} held-out rows were asked about."]
-    elif counts.held_out:
+    if asked := counts.held_out - counts.held_out_unasked:
         flipped = counts.held_out_flipped or 0
         lines += [
-            f"Of {counts.held_out:,} held-out rows, which took no part in the search, "
-            f"{flipped:,} are flipped ({100 * flipped / counts.held_out:.1f}%)."
+            f"Of {asked:,} held-out rows, which took no part in the search, "
+            f"{flipped:,} are flipped ({100 * flipped / asked:.1f}%)."
+        ]
+    if counts.held_out_unasked:
+        lines += [
+            f"Time or questions ran out before {counts.held_out_unasked:,} of the held-out rows, "
+            "drawn by lot, were asked about."
         ]
     lines += [
         "",
@@ -417,7 +430,7 @@ _ACROSS = {
 # Counts that a report shows only where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
-    "not_asked", "undecided", "collapsed", "without_place", "new_without_place",
+    "not_asked", "undecided", "held_out_unasked", "collapsed", "without_place", "new_without_place",
 }  # fmt: skip
 
 
@@ -471,13 +484,18 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     flips = f"flips {each.flips:,} of {rows}; " if each.asked else ""
     if each.lacks == "text":
         places = counted(each.judged.places if each.judged else each.changed, "text")
-        return f"{flips}changes only {places}, too few to judge it"
+        half = _of_half(each.judged) if each.judged else ""
+        return f"{flips}changes only {places}{half}, too few to judge it"
     flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
         return f"{flips}{proof}, but time ran out before the others were judged"
     low = _lower_bound(each.judged) if each.judged else rounded(0)
     wanted = rounded(1 - discovery.settings.delta)
     return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
+
+
+def _of_half(judged: TextVerdict) -> str:
+    return " in one half of the texts" if judged.of_half else ""
 
 
 def _lower_bound(judged: TextVerdict) -> str:
