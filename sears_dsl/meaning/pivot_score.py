@@ -15,9 +15,10 @@ Of the best five translations in a beam search, eᵢ is the one from which the b
 best, arg max P(x | e): a translation that loses part of x would make rewrites look good that lose
 it too. The choice depends on x alone.
 
-For long texts, x and x′ are the sentences in which they differ (`differing_parts`). Characters
-that a back model does not have, such as emoji, are compared by themselves: a rewrite that has
-others than its original scores 0.
+For long texts, x and x′ are the sentences in which they differ (`differing_parts`). They are
+spelled in characters that all models have. Those that some model lacks, such as emoji, are
+compared by themselves: a rewrite that has others than its original scores 0
+(`sears_dsl.translation.alphabet`).
 
 For the cost see `sears_dsl.translation.forced_scoring`. Translations of originals are remembered.
 """
@@ -39,7 +40,7 @@ from sears_dsl.errors import UsageError
 from sears_dsl.translation.beam_search import FREE, DecoderInput, beam_search
 from sears_dsl.translation.forced_scoring import ForcedScorer, source_totals
 from sears_dsl.translation.long_texts import differing_parts
-from sears_dsl.translation.pivots import Pivot, load_pivots
+from sears_dsl.translation.pivots import Pivot, alphabet_of, load_pivots
 
 
 def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int = 5) -> list[str]:
@@ -105,6 +106,8 @@ class PivotScorer:
         if not self.pivots:
             raise UsageError("a pivot scorer needs a pivot", help="load_pivots() loads one")
         self.tau = tau
+        #: How the models are given texts.
+        self.alphabet = alphabet_of(self.pivots)
         self._translate = translate
         self._translations: list[OrderedDict[str, str]] = [OrderedDict() for _ in self.pivots]
         self._backs = [ForcedScorer(pivot.back) for pivot in self.pivots]
@@ -121,10 +124,9 @@ class PivotScorer:
 
     def log_ratios(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
         """Log P(rewrite | original) − log P(original | original), which may be above 0, or −∞."""
-        ratios = np.zeros(len(pairs))
-        for group in _groups(pairs):
+        ratios = np.full(len(pairs), -np.inf)
+        for group in self._groups(pairs):
             ratios[group.numbers] = self._ratios(group)
-        ratios[self._unlike(pairs)] = -np.inf
         return ratios
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
@@ -136,7 +138,7 @@ class PivotScorer:
         least = math.log(tau)
         decisions = np.zeros(len(pairs), bool)
         count = len(self.pivots)
-        for group in _groups(pairs):
+        for group in self._groups(pairs):
             sources = self.translations(group.originals)
             originals = [
                 back.read(own, group.originals)
@@ -156,22 +158,17 @@ class PivotScorer:
                 open_pairs = group.some(left_over)
                 ratios = np.minimum(0.0, self._ratios(open_pairs))
                 decisions[open_pairs.numbers] = ratios >= least
-        decisions[self._unlike(pairs)] = False
         return decisions
 
-    def _unlike(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        """The pairs whose texts have other characters that some back model does not have."""
-        unlike: set[int] = set()
-        for pivot in self.pivots:
-            characters = {
-                text: pivot.back.target_alphabet.unreadable(text) for pair in pairs for text in pair
-            }
-            unlike.update(
-                number
-                for number, (original, rewrite) in enumerate(pairs)
-                if characters[original] != characters[rewrite]
-            )
-        return sorted(unlike)
+    def _groups(self, pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
+        """The differing parts of pairs, spelled; without those whose unreadable parts differ."""
+        parts = differing_parts(pairs)
+        texts = {text for pair in parts for text in pair}
+        unreadable = {text: self.alphabet.unreadable(text) for text in texts}
+        spelled = {text: self.alphabet.spelled(text) for text in texts}
+        numbers = [at for at, (one, two) in enumerate(parts) if unreadable[one] == unreadable[two]]
+        pairs = [(spelled[parts[at][0]], spelled[parts[at][1]]) for at in numbers]
+        return _groups(pairs, np.array(numbers, np.int64))
 
     def _ratios(self, group: _PairGroup) -> NDArray[np.float64]:
         """The log ratios of a group, which takes half the time since no reading is remembered."""
@@ -189,20 +186,22 @@ class PivotScorer:
 
     def translations(self, sentences: Sequence[str]) -> list[list[str]]:
         """For each pivot its translations of the sentences."""
-        return [self._translated(number, list(sentences)) for number in range(len(self.pivots))]
+        spelled = list(map(self.alphabet.spelled, sentences))
+        return [self._translated(number, spelled) for number in range(len(self.pivots))]
 
     def remember(self, translations: Mapping[str, Sequence[str]]) -> None:
         """Add translations that were made elsewhere: sentence → one text for each pivot."""
         for sentence, texts in translations.items():
             for known, text in zip(self._translations, texts, strict=True):
-                known[sentence] = text
+                known[self.alphabet.spelled(sentence)] = text
 
     def remembered(self, sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """The translations that are known of some sentences, as `remember` takes them."""
+        spelled = {sentence: self.alphabet.spelled(sentence) for sentence in sentences}
         return {
-            sentence: tuple(known[sentence] for known in self._translations)
-            for sentence in sentences
-            if all(sentence in known for known in self._translations)
+            sentence: tuple(known[key] for known in self._translations)
+            for sentence, key in spelled.items()
+            if all(key in known for known in self._translations)
         }
 
     def _translated(self, number: int, sentences: list[str]) -> list[str]:
@@ -239,9 +238,8 @@ class _PairGroup:
                         self.numbers[these])  # fmt: skip
 
 
-def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
-    """The differing parts of pairs, in groups of like length that keep an original together."""
-    pairs = differing_parts(pairs)
+def _groups(pairs: Sequence[tuple[str, str]], numbers: NDArray[np.int64]) -> Iterator[_PairGroup]:
+    """The pairs with their ``numbers``, in groups of like length that keep originals together."""
     order = sorted(range(len(pairs)), key=lambda number: (len(pairs[number][0]), pairs[number]))
     begin = texts = 0
     for at, number in enumerate(order):
@@ -253,7 +251,7 @@ def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
             or (texts == _TEXTS and pairs[order[at + 1]][0] != pairs[number][0])
         ):
             here = order[begin : at + 1]
-            yield _grouped([pairs[each] for each in here], np.array(here))
+            yield _grouped([pairs[each] for each in here], numbers[here])
             begin, texts = at + 1, 0
 
 

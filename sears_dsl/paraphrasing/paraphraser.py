@@ -15,8 +15,8 @@ of the ratios, weighted by P(x|x), so that one of them reaches tau where the who
 
 An output is complete exactly if it is within the edit distance and has no forbidden phrase (as
 whole words in any casing, however cut into pieces). A sentence in lower case gets paraphrases in
-lower case only. No paraphrase loses or moves a character that the models do not have, such as an
-emoji (`sears_dsl.translation.alphabet`). The distance is Levenshtein's over words, computed on
+lower case only. Characters that the models do not have, such as emoji, stay in their place
+(`sears_dsl.translation.alphabet`). The distance is Levenshtein's over words, computed on
 prefixes: no prefix of a text within the bound is `DEAD`. Prefixes are banked by the words that they
 have changed so far, and each is offered the pieces that lead back into the sentence. Otherwise,
 where the model itself would word the sentence differently, the beam fills with outputs that change
@@ -40,7 +40,6 @@ from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.paraphrasing.memory import whole_word
 from sears_dsl.paraphrasing.restoring import Surface, natural_form
-from sears_dsl.translation.alphabet import PLACEHOLDER
 from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of
@@ -66,6 +65,8 @@ def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int])
     return sorted(chosen)
 
 
+# To be raised when other paraphrases are made; it is part of what identifies them.
+_VERSION = 2
 # Decimals of a score: further ones depend on the batch.
 _DECIMALS = 4
 # Paraphrases of a sentence, at most.
@@ -133,9 +134,9 @@ class Paraphraser:
 
     @property
     def identity(self) -> str:
-        """The models, and the width of the beam."""
+        """The models, the width of the beam, and a version."""
         models = ", ".join(pivot.identity for pivot in self._scorer.pivots)
-        return f"{models}, beam {self.beam}{'' if self.exact else ', not exact'}"
+        return f"{models}, beam {self.beam}{'' if self.exact else ', not exact'}, {_VERSION}"
 
     @property
     def bounds(self) -> SearchBounds:
@@ -204,7 +205,8 @@ class Paraphraser:
         return paraphrases[:_MOST]
 
     def _length(self, sentence: str) -> int:
-        return max(len(group.models[0].target_pieces(sentence)) for group in self._groups)
+        spelled = self._scorer.alphabet.spelled(sentence)
+        return max(len(group.models[0].target_pieces(spelled)) for group in self._groups)
 
     @torch.inference_mode()
     def _search(self, tasks: Sequence[_Task]) -> list[list[Paraphrase]]:
@@ -239,7 +241,8 @@ class Paraphraser:
         or the paraphrase is written otherwise.
         """
         model = group.models[0]
-        naturals = [natural_form(task.sentence) for task in tasks]
+        alphabet = self._scorer.alphabet
+        naturals = [alphabet.spelled(natural_form(task.sentence)) for task in tasks]
         targets = [model.target_pieces(natural) for natural in naturals]
         readings = [
             read_originals(one, texts, targets, likely=_NEAR)
@@ -258,7 +261,7 @@ class Paraphraser:
                 model,
                 group.names,
                 maximum=self.maximum_edit_distance,
-                forbidden=task.forbidden,
+                forbidden=list(map(alphabet.spelled, task.forbidden)),
             )
             for natural, task in zip(naturals, tasks, strict=True)
         ]
@@ -277,10 +280,8 @@ class Paraphraser:
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
         for row, hypotheses in enumerate(hypotheses_by_row):
             sentence = tasks[row].sentence
-            own_pieces = model.target_pieces(sentence)
+            own_pieces = model.target_pieces(alphabet.spelled(sentence))
             itself = model.text(own_pieces)
-            alphabet = model.target_alphabet
-            unreadable = alphabet.unreadable(sentence)
             surface = Surface(sentence, model.text(targets[row]))
             for item in hypotheses:
                 plain = model.text(item.pieces)
@@ -288,11 +289,9 @@ class Paraphraser:
                 if tuple(model.target_pieces(plain)[:-1]) != item.pieces:
                     continue
                 text = surface.restore(plain)
-                if alphabet.unreadable(text) != unreadable or (
-                    text.count(PLACEHOLDER) > sentence.count(PLACEHOLDER)
-                ):
+                if text is None or not alphabet.keeps_in_place(sentence, text):
                     continue
-                text_pieces = model.target_pieces(text)
+                text_pieces = model.target_pieces(alphabet.spelled(text))
                 if "".join(model.text(text_pieces).split()) != "".join(itself.split()):
                     natural = own_pieces == targets[row] and tuple(text_pieces[:-1]) == item.pieces
                     ratio = item.log_probability - float(base[row])

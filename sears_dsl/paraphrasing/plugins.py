@@ -214,13 +214,13 @@ class OwnParaphraser:
         if not (
             isinstance(answers, Sequence)
             and len(answers) == len(sentences)
-            and all(isinstance(each, bool | np.bool_) for each in answers)
+            and all(each in (False, True) for each in answers)
         ):
             raise ModelError(
                 f"{self.name}: too_long returned {answers!r:.{_SHOWN}} for {_sentences(sentences)}",
                 help="return a list with True or False for each sentence, in order",
             )
-        return list(answers)
+        return list(map(bool, answers))
 
     def _answers(self, function: Callable[..., object], questions: Sequence[object]) -> object:
         with foreign_code(self.name, help=_FOR_EVERY_TEXT):

@@ -17,6 +17,7 @@ _JOINED = re.compile(
     re.IGNORECASE,
 )
 _ATOM = re.compile(r"\w+|[^\w\s]+")
+_OPENING = re.compile(r'(?<![^\s(\[{])"(?=\S)')
 
 
 def natural_form(text: str) -> str:
@@ -28,7 +29,8 @@ class Surface:
     """Writes paraphrases as their sentence is written: with its spacing and its characters.
 
     A paraphrase that changes nothing becomes the very same sentence. If the model's normalized text
-    cannot be matched to the sentence token by token, paraphrases stay as the model wrote them.
+    cannot be matched to the sentence token by token, paraphrases stay as the model wrote them; a
+    sentence with characters outside of ASCII, which they would lose, then has none.
     """
 
     def __init__(self, original: str, plain: str) -> None:
@@ -43,12 +45,12 @@ class Surface:
         self._plain_spans = [match.span() for match in _ATOM.finditer(plain)]
         self._matched = len(self._spans) == len(self._plain_spans)
 
-    def restore(self, paraphrase: str) -> str:
+    def restore(self, paraphrase: str) -> str | None:
         """A paraphrase of the plain text; what it keeps is written as in the original."""
         spans = [match.span() for match in _ATOM.finditer(paraphrase)]
         matched = self._matched and spans and self._spans
         if self._original == self._plain or not matched:
-            return paraphrase
+            return paraphrase if matched or self._original.isascii() else None
         source = self._sources([paraphrase[begin:end] for begin, end in spans])
         written = [self._original[: self._spans[0][0]]]
         for place, (begin, end) in enumerate(spans):
@@ -65,11 +67,14 @@ class Surface:
         return self._curled("".join(written))
 
     def _curled(self, text: str) -> str:
-        """The text with curly quotes, where the original has no others."""
+        """The text with curly quotes and long dashes, where the original has no others."""
         if "’" in self._original and "'" not in self._original:
             text = text.replace("'", "’")
         if "”" in self._original and '"' not in self._original:
-            text = re.sub(r'(?<=\S)"', "”", text).replace('"', "“")
+            text = _OPENING.sub("“", text).replace('"', "”")
+        for dash in "–—":
+            if f" {dash} " in self._original and " - " not in self._original:
+                text = text.replace(" - ", f" {dash} ")
         return text
 
     def _sources(self, atoms: list[str]) -> list[int | None]:

@@ -24,8 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError
-from sears_dsl.translation.alphabet import Alphabet
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
@@ -54,7 +53,6 @@ class Bergamot(TranslationModel):
         super().__init__(name, weights, device=device)
         self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         self.end = int(self._pieces.eos_id())
-        self.source_alphabet, self.target_alphabet = Alphabet(self._reads), Alphabet(self._reads)
         self._w = {
             name: torch.from_numpy(array).to(self.device)
             for name, array in read_weights(weights).items()
@@ -79,16 +77,21 @@ class Bergamot(TranslationModel):
         names = (f"{side}_l{number}" for number in count(1))
         return list(takewhile(lambda name: f"{name}_{mark}" in self._w, names))
 
-    def _reads(self, character: str) -> bool:
+    def reads(self, character: str) -> bool:
+        """Whether the vocabulary has a character."""
         return self._pieces.unk_id() not in self._pieces.encode(character)
+
+    def writes(self, character: str) -> bool:
+        """Whether the vocabulary has a character; both sides share one."""
+        return self.reads(character)
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        return [*self._pieces.encode(self.source_alphabet.spelled(text)), self.end]
+        return [*self._pieces.encode(readable(text)), self.end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included; both sides share one vocabulary."""
-        return [*self._pieces.encode(self.target_alphabet.spelled(text)), self.end]
+        return self.source_pieces(text)
 
     def text(self, pieces: Sequence[int]) -> str:
         """The target text of piece ids; ``</s>`` is dropped."""

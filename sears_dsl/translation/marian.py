@@ -27,9 +27,8 @@ from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 from transformers.activations import ACT2FN
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.runtime.files import parse_json, read_document
-from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
@@ -131,8 +130,6 @@ class MarianModel(TranslationModel):
             self.end = self._target_ids[_END]
             self._padding = self._target_ids[_PADDING]
             self._unknown = self._source_ids[_UNKNOWN], self._target_ids[_UNKNOWN]
-            self.source_alphabet = _alphabet(self._source_spm, self._source_ids)
-            self.target_alphabet = _alphabet(self._target_spm, self._target_ids)
         # A file that is no SentencePiece model is a RuntimeError.
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise ModelError(
@@ -150,17 +147,23 @@ class MarianModel(TranslationModel):
         for piece, number in self._target_ids.items():
             self._strings[number] = piece
 
+    def reads(self, character: str) -> bool:
+        """Whether the source vocabulary has a character."""
+        return all(map(self._source_ids.__contains__, _strings(self._source_spm, character)))
+
+    def writes(self, character: str) -> bool:
+        """Whether the target vocabulary has a character."""
+        return all(map(self._target_ids.__contains__, _strings(self._target_spm, character)))
+
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        text = self.source_alphabet.spelled(text)
-        pieces = self._source_spm.encode(text, out_type=str)
+        pieces = _strings(self._source_spm, text)
         end = self._source_ids[_END]
         return [*(self._source_ids.get(piece, self._unknown[0]) for piece in pieces), end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
-        text = self.target_alphabet.spelled(text)
-        pieces = self._target_spm.encode(text, out_type=str)
+        pieces = _strings(self._target_spm, text)
         return [*(self._target_ids.get(piece, self._unknown[1]) for piece in pieces), self.end]
 
     def text(self, pieces: Sequence[int]) -> str:
@@ -259,5 +262,5 @@ def _processor(path: Path) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
-def _alphabet(processor: sentencepiece.SentencePieceProcessor, ids: Mapping[str, int]) -> Alphabet:
-    return Alphabet(lambda each: all(map(ids.__contains__, processor.encode(each, out_type=str))))
+def _strings(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[str]:
+    return list(processor.encode(readable(text), out_type=str))

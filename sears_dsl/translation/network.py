@@ -25,7 +25,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.weight_file import file_hash
 
 # The output layer is computed in blocks of so many hypotheses and pieces: 4 MiB of logits, which
@@ -101,7 +100,7 @@ class DecoderPath(NamedTuple):
 class TranslationModel:
     """A network that says how likely a text of one language is, given one of another.
 
-    A subclass defines its pieces and alphabets, `encode`, `start` and `advance`, and sets the
+    A subclass defines its characters and pieces, `encode`, `start` and `advance`, and sets the
     weights of its output layer, ``_output`` (V, W) and ``_output_bias`` (V,); pieces that it never
     writes have the bias −∞. The loop over positions and the output layer are computed here for all
     networks.
@@ -120,7 +119,6 @@ class TranslationModel:
         self.name = name
         self.identity = f"{name}-{file_hash(weights)[:16]}"
         self.device = torch.device(device or "cpu")
-        self.source_alphabet, self.target_alphabet = Alphabet(), Alphabet()
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
@@ -129,6 +127,14 @@ class TranslationModel:
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
         raise NotImplementedError
+
+    def reads(self, character: str) -> bool:
+        """Whether the source vocabulary has a character; True unless overridden."""
+        return True
+
+    def writes(self, character: str) -> bool:
+        """Whether the target vocabulary has a character; True unless overridden."""
+        return True
 
     def text(self, pieces: Sequence[int]) -> str:
         """The target text of piece ids; ``</s>`` is dropped."""

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.translation.alphabet import Alphabet
 from sears_dsl.translation.bergamot import Bergamot
 from sears_dsl.translation.model_files import check_model, find_model, languages_of, pair_names
 from sears_dsl.translation.network import TranslationModel
@@ -37,6 +39,15 @@ class Pivot:
     def identity(self) -> str:
         """Both models, for manifests and cache keys."""
         return f"{self.name}({self.forward.identity},{self.back.identity})"
+
+
+def alphabet_of(pivots: Sequence[Pivot]) -> Alphabet:
+    """The characters that all pivots have for the language of the sentences."""
+    return Alphabet(partial(_have, tuple(pivots)))
+
+
+def _have(pivots: Sequence[Pivot], character: str) -> bool:
+    return all(each.forward.reads(character) and each.back.writes(character) for each in pivots)
 
 
 def load_pivots(
@@ -66,11 +77,8 @@ def load_pivots(
 
 
 def _load(name: str, device: str | torch.device | None) -> Pivot:
-    called, *names = pair_names(name)
-    forward, back = (_load_model(each, device) for each in names)
-    # What the one does not read, the other does not write.
-    back.target_alphabet.limit_to(forward.source_alphabet)
-    return Pivot(called, forward, back)
+    called, forward, back = pair_names(name)
+    return Pivot(called, _load_model(forward, device), _load_model(back, device))
 
 
 def _load_model(name: str, device: str | torch.device | None) -> TranslationModel:

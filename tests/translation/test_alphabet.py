@@ -2,35 +2,59 @@
 
 import string
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.translation.alphabet import Alphabet
 
+ASCII = Alphabet(str.isascii)
+
 
 @given(st.text())
 def test_a_spelled_text_is_readable_and_spelled_the_same_again(text: str) -> None:
-    alphabet = Alphabet(str.isascii)
-    spelled = alphabet.spelled(text)
+    spelled = ASCII.spelled(text)
     assert spelled.isascii()
-    assert alphabet.spelled(spelled) == spelled
-    assert alphabet.unreadable(spelled) == ""
+    assert ASCII.spelled(spelled) == spelled
+    assert ASCII.unreadable(spelled) == ""
+    assert ASCII.keeps_in_place(text, text)
 
 
 @given(st.text(string.printable))
 def test_a_readable_text_stays(text: str) -> None:
-    assert Alphabet(str.isascii).spelled(text) == text
+    assert ASCII.spelled(text) == text
     assert Alphabet().spelled(text) == text
 
 
-def test_joined_emoji_are_one_placeholder() -> None:
-    joined = Alphabet(lambda each: each.isascii() or each == "\u200d")
-    assert joined.spelled("an 👩\u200d🚀 lands") == "an * lands"
-    assert joined.unreadable("an 👩\u200d🚀 lands") == "👩\u200d🚀"
+@pytest.mark.parametrize(
+    ("text", "spelled", "unreadable"),
+    [
+        ("an 👩\u200d🚀 lands ❤\ufe0f", "an * lands *", "👩🚀❤"),
+        ("extra\u00adordinary\ufeff", "extraordinary", ""),
+        ("Straße, ½ Œuvre, ﬁne, cafe\u0301", "Strasse, 1/2 OEuvre, fine, cafe", ""),
+        ("a¨b 東京タワー", "a*b x", "¨東京タワー"),
+    ],
+)
+def test_characters_are_spelled(text: str, spelled: str, unreadable: str) -> None:
+    assert (ASCII.spelled(text), ASCII.unreadable(text)) == (spelled, unreadable)
 
 
-def test_an_alphabet_can_be_limited_to_another() -> None:
-    alphabet = Alphabet(str.isascii)
-    assert alphabet.spelled("a #tag") == "a #tag"
-    alphabet.limit_to(Alphabet(lambda each: each != "#"))
-    assert alphabet.spelled("a #tag") == "a *tag"
+def test_a_vocabulary_without_capitals_or_stars_has_other_spellings() -> None:
+    small = Alphabet(lambda each: each in "abcdefghij .")
+    assert small.spelled("A bad 💩 ÄCE xx!") == "a bad . ace a."
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "kept"),
+    [
+        ("this 😍 film", True),
+        ("that 😍 movie", True),
+        ("that 😍 film", False),
+        ("this movie 😍", False),
+        ("this😍 movie", False),
+        ("this movie", False),
+        ("this 😍 movie *", False),
+    ],
+)
+def test_what_is_unreadable_is_in_its_place(rewrite: str, *, kept: bool) -> None:
+    assert ASCII.keeps_in_place("this 😍 movie", rewrite) == kept

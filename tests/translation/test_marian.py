@@ -108,7 +108,7 @@ def test_texts_may_be_longer_than_the_table_of_positions(model: MarianModel) -> 
 
 def test_words_outside_of_the_vocabulary_are_unknown_pieces(model: MarianModel) -> None:
     assert model.target_pieces("日")[-2:] == [1, model.end]
-    assert model.target_alphabet.unreadable("a 日 b") == "日"
+    assert (model.writes("日"), model.reads("日"), model.writes("a")) == (False, False, True)
     assert model.text(model.target_pieces(TEXTS[0])) == TEXTS[0]
 
 
