@@ -189,7 +189,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             choice = _need(entry, "choice", str, type(None))
             shown = _texts(entry, "shown")
             row = _need(entry, "row", int) if "row" in entry.content else None
-            picks[original, row, frozenset(shown)] = Pick(original, shown, choice, row)
+            key = original, row, frozenset(shown)
+            picks.pop(key, None)
+            picks[key] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
             sentence = RejectedSentence(*fields)
@@ -216,9 +218,10 @@ def judged_rewrites(
 ) -> dict[Pair, tuple[bool, JudgementSource]]:
     """Each rewrite that a reviewer judged: whether it is good, and by which of the `sources`.
 
-    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. A
-    rejected rule counts against its rewrites only for the reasons in `against`. A verdict on a rule
-    that may change the label says nothing about them.
+    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. Of
+    several picks the last one counts, and so of several verdicts. A rejected rule counts against
+    its rewrites only for the reasons in `against`. A verdict on a rule that may change the label
+    says nothing about them.
     """
     judged: dict[Pair, tuple[bool, JudgementSource]] = {}
     for pair, good, source in _judgements(state, against):
@@ -233,11 +236,11 @@ def _judgements(
     for mark, same in state.marks.items():
         if not mark.expect:
             yield (mark.original, mark.rewritten), same, "pair"
-    for pick in state.picks.values():
+    for pick in reversed(state.picks.values()):
         closest = pick.shown if pick.choice is None else (pick.choice,)
         for shown in closest:
             yield (pick.original, shown), pick.choice is not None, "pick"
-    for verdict in state.rules.values():
+    for verdict in reversed(state.rules.values()):
         good = verdict.verdict in ("accept", "edit")
         if not verdict.expect and (good or verdict.reason in against):
             for pair in verdict.shown:
