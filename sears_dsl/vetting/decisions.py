@@ -134,13 +134,14 @@ class ReviewState:
     """All decisions that hold now, in the order of decision; of several on one rule, the last.
 
     `marks` says whether a rewrite means the same. For one of a rule that may change the label it
-    says whether it has the label that the rule expects, which says nothing about the meaning.
+    says whether it has the label that the rule expects, which says nothing about the meaning. It is
+    None where the reviewer took back, for these labels, a mark of an older journal for all labels.
     `revision` is the number of entries behind this state. `last` has, for each task, the entry that
     undo takes back.
     """
 
     rules: Mapping[str, RuleVerdict]
-    marks: Mapping[MarkedRewrite, bool]
+    marks: Mapping[MarkedRewrite, bool | None]
     written: tuple[WrittenRule, ...]
     picks: Mapping[Sentence, Pick]
     templates: Mapping[str, RuleVerdict]
@@ -161,7 +162,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
-    marks: dict[MarkedRewrite, bool] = {}
+    marks: dict[MarkedRewrite, bool | None] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[Sentence, Pick] = {}
     templates: dict[str, RuleVerdict] = {}
@@ -234,7 +235,7 @@ def _judgements(
     state: ReviewState, against: Collection[str]
 ) -> Iterator[tuple[Pair, bool, JudgementSource]]:
     for mark, same in state.marks.items():
-        if not mark.expect:
+        if same is not None and not mark.expect:
             yield (mark.original, mark.rewritten), same, "pair"
     for pick in reversed(state.picks.values()):
         closest = pick.shown if pick.choice is None else (pick.choice,)
@@ -265,16 +266,16 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     return number
 
 
-def _mark(marks: dict[MarkedRewrite, bool], entry: JournalEntry) -> None:
+def _mark(marks: dict[MarkedRewrite, bool | None], entry: JournalEntry) -> None:
     """Replace an earlier mark of the entry's rewrite by the entry's own, or by none."""
     same = _need(entry, "same", bool, type(None))
     pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
     _optional(entry, "rule")
     labels = _texts(entry, "labels") if "labels" in entry.content else ()
     rewrite = MarkedRewrite(*pair, _optional(entry, "expect"), labels)
-    for replaced in (rewrite, rewrite._replace(labels=())):
-        marks.pop(replaced, None)
-    if same is not None:
+    marks.pop(rewrite, None)
+    # The mark of an older journal goes on to hold for the other labels.
+    if same is not None or rewrite._replace(labels=()) in marks:
         marks[rewrite] = same
 
 
