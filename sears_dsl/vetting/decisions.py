@@ -213,6 +213,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
 JudgementSource: TypeAlias = Literal["pair", "pick", "rule", "edit"]
 """What a judgement of a rewrite comes from; ``edit`` is the rule that replaced another one."""
 
+# The lower one takes precedence; of equal ones, the last judgement.
+_RANKS: Mapping[JudgementSource, int] = {"pair": 0, "pick": 1, "rule": 2, "edit": 2}
+
 
 def judged_rewrites(
     state: ReviewState, *, sources: Collection[JudgementSource], against: Collection[str]
@@ -227,7 +230,9 @@ def judged_rewrites(
     judged: dict[Pair, tuple[bool, JudgementSource]] = {}
     for pair, good, source in _judgements(state, against):
         if source in sources:
-            judged.setdefault(pair, (good, source))
+            _, before = judged.setdefault(pair, (good, source))
+            if _RANKS[source] == _RANKS[before]:
+                judged[pair] = good, source
     return judged
 
 
@@ -237,11 +242,11 @@ def _judgements(
     for mark, same in state.marks.items():
         if same is not None and not mark.expect:
             yield (mark.original, mark.rewritten), same, "pair"
-    for pick in reversed(state.picks.values()):
+    for pick in state.picks.values():
         closest = pick.shown if pick.choice is None else (pick.choice,)
         for shown in closest:
             yield (pick.original, shown), pick.choice is not None, "pick"
-    for verdict in reversed(state.rules.values()):
+    for verdict in state.rules.values():
         good = verdict.verdict in ("accept", "edit")
         if not verdict.expect and (good or verdict.reason in against):
             for pair in verdict.shown:
