@@ -497,6 +497,9 @@ def test_a_rule_edited_into_one_that_is_left_out_is_in_one_file(written_by: Writ
     assert "film" not in text
     assert left_out.count("\ngood movie -> good film\n") == left_out.count("\nmovie -> film\n") == 1
     assert "# accepted by ana, 2026-11-21T00:01:00Z\n" in left_out
+    edited = "# edited by ana, 2026-11-21T00:01:00Z: good movie -> good film\nmovie -> film\n"
+    assert f"\n# its edit equals a rule that is left out\n{edited}" in left_out
+    assert ": 2 disputed, 3 not judged." in text
 
 
 def test_who_wrote_a_rule_agrees_or_not_with_who_judged_it(
