@@ -166,7 +166,7 @@ def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) ->
     def add(texts: Iterable[str], kind: str, lengths: range) -> None:
         # In the lines of sheets and of what was read, tabs part columns.
         for text in texts:
-            if len(text.split()) in lengths and text == " ".join(text.split()):
+            if len(text.split()) in lengths and "\t" not in text:
                 kind_of.setdefault(text, kind)
 
     for kind, (name, _) in KINDS.items():
@@ -176,7 +176,8 @@ def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) ->
     random.Random(5).shuffle(lines)  # noqa: S311 - a draw, no secret
     add(lines[:from_books], "books", _BOOK_WORDS)
     for kind in from_data:
-        add(texts_of_kind(kind), kind, _DATA_WORDS)
+        texts = (text for text in texts_of_kind(kind) if text == " ".join(text.split()))
+        add(texts, kind, _DATA_WORDS)
     return kind_of
 
 

@@ -37,8 +37,8 @@ def sheets_of(folder: Path) -> list[str]:
     """
     advice = "name the folder into which a step wrote them"
     numbers, keys = (
-        sorted(path.stem.removeprefix(name) for path in folder.glob(f"{name}*"))
-        for name in ("sheet", "key")
+        sorted(path.stem.removeprefix(name) for path in folder.glob(f"{name}*{suffix}"))
+        for name, suffix in (("sheet", ".tsv"), ("key", ".json"))
     )
     if not numbers:
         raise DataError(f"{folder} has no sheets", help=advice)

@@ -23,6 +23,7 @@ good.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -373,10 +374,13 @@ def read_audit(path: Path) -> AuditDocument:
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
     """Read audits by the names of their folders, or by their paths if two names are the same."""
-    places = [(path.parent if path.name == "audit.json" else path).resolve() for path in paths]
-    if len(set(places)) < len(places):  # a gate on such a comparison would always pass
-        raise UsageError("an audit is named twice", help="name each audit once")
-    names = [place.name for place in places]
+    folders = [path.parent if path.name == "audit.json" else path for path in paths]
+    places = [folder.resolve() for folder in folders]
+    for path, place in zip(paths, places, strict=True):
+        if places.count(place) > 1:  # a gate on such a comparison would always pass
+            raise UsageError(f"the audit {path} is named twice", help="name each audit once")
+    # A folder is called as it was named, even through a link.
+    names = [Path(os.path.abspath(folder)).name for folder in folders]
     if len(set(names)) < len(names):
         names = list(map(str, paths))
     return {name: read_audit(path) for name, path in zip(names, paths, strict=True)}

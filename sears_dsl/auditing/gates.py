@@ -298,19 +298,26 @@ def lost_rewrites(refused: int, rejected: int) -> str:
 
 
 def unrounded(limit: float) -> str:
-    """A limit in per cent, with the digits that it was given with."""
+    """A limit in per cent, with up to six digits."""
     return f"{100 * limit:g}%"
 
 
 def beside_limit(rate: float, limit: float) -> str:
-    """A rate with as many digits as show whether it is above the limit.
+    """A rate with as many digits as show whether it is above the limit; below 1 it is not 100%.
 
     Example:
-        >>> [beside_limit(each, 0.125) for each in (0.124, 0.126, 0.1251)]
-        ['12%', '13%', '12.51%']
+        >>> [beside_limit(each, 0.12) for each in (0.118, 0.126, 0.1204)]
+        ['12%', '13%', '12.04%']
+        >>> beside_limit(0.9999, 0.99989)
+        '99.99%'
     """
     digits = [percent(rate), *(f"{100 * rate:.{places}f}%" for places in range(1, 16))]
-    agreeing = (each for each in digits if (float(each[:-1]) / 100 > limit) == (rate > limit))
+    shown = ((each, float(each[:-1]) / 100) for each in digits)
+    agreeing = (
+        each
+        for each, value in shown
+        if (value > limit) == (rate > limit) and (value < 1 or rate == 1)
+    )
     return next(agreeing, digits[-1])
 
 

@@ -82,10 +82,13 @@ def init_command(
         )
     columns = _read_columns(data)
     require = partial(require_column, tuple(columns), where=data)
+
+    def texts_of(names: str) -> list[str]:
+        return [*chain(*column_sets(names, tuple(columns)))]
+
     column = answer("text column", column, likely_text(columns),
-                    lambda names: [*map(require, chain(*column_sets(names, tuple(columns))))],
-                    )  # fmt: skip
-    label = answer("label column", label, likely_label(columns, text=column), require)
+                    lambda names: [*map(require, texts_of(names))])  # fmt: skip
+    label = answer("label column", label, likely_label(columns, texts=texts_of(column)), require)
     model = answer("model, such as my_model:predict (empty: add it later)", model, "", _check_model)
     find_rule_files(rules)
     own = answer("your own rules, a file or a folder (empty: add them later)",
@@ -101,7 +104,7 @@ def init_command(
     for each in project.fields.models.values():
         agree(project, each)  # whoever named it just now agrees that it runs
     click.echo(f"written: {path}")
-    click.echo(f"columns of {data}: text {column or '-'}, label {label or _NO_LABEL}", err=True)
+    click.echo(f"columns of {data}: text {column or '-'}; label {label or _NO_LABEL}", err=True)
     what_next = "name a model in it: [models.main]"
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"

@@ -7,7 +7,7 @@ text of a ``sears.toml``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,12 @@ def likely_text(columns: Mapping[str, Sequence[Any]]) -> str:
     return max(texts, key=lambda name: texts[name], default="")
 
 
-def likely_label(columns: Mapping[str, Sequence[Any]], *, text: str) -> str:
-    """The column that holds labels: by its usual name, else the one of fewest values; or empty."""
-    others = {name: values for name, values in columns.items() if name != text}
+def likely_label(columns: Mapping[str, Sequence[Any]], *, texts: Collection[str]) -> str:
+    """The column that holds labels: by its usual name, else the one of fewest values; or empty.
+
+    It is none of the `texts`, the columns that rules rewrite.
+    """
+    others = {name: values for name, values in columns.items() if name not in texts}
     usual = [name for name in others if name.lower() in _LABELS]
     if usual:
         return usual[0]

@@ -134,13 +134,14 @@ class ReviewState:
     """All decisions that hold now, in the order of decision; of several on one rule, the last.
 
     `marks` says whether a rewrite means the same. For one of a rule that may change the label it
-    says whether it has the label that the rule expects, which says nothing about the meaning.
+    says whether it has the label that the rule expects, which says nothing about the meaning. It is
+    None where the reviewer took back, for these labels, a mark of an older journal for all labels.
     `revision` is the number of entries behind this state. `last` has, for each task, the entry that
     undo takes back.
     """
 
     rules: Mapping[str, RuleVerdict]
-    marks: Mapping[MarkedRewrite, bool]
+    marks: Mapping[MarkedRewrite, bool | None]
     written: tuple[WrittenRule, ...]
     picks: Mapping[Sentence, Pick]
     templates: Mapping[str, RuleVerdict]
@@ -161,7 +162,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
-    marks: dict[MarkedRewrite, bool] = {}
+    marks: dict[MarkedRewrite, bool | None] = {}
     written: dict[str, WrittenRule] = {}
     picks: dict[Sentence, Pick] = {}
     templates: dict[str, RuleVerdict] = {}
@@ -189,7 +190,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             choice = _need(entry, "choice", str, type(None))
             shown = _texts(entry, "shown")
             row = _need(entry, "row", int) if "row" in entry.content else None
-            picks[original, row, frozenset(shown)] = Pick(original, shown, choice, row)
+            key = original, row, frozenset(shown)
+            picks.pop(key, None)
+            picks[key] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
             sentence = RejectedSentence(*fields)
@@ -210,20 +213,26 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
 JudgementSource: TypeAlias = Literal["pair", "pick", "rule", "edit"]
 """What a judgement of a rewrite comes from; ``edit`` is the rule that replaced another one."""
 
+# The lower one takes precedence; of equal ones, the last judgement.
+_RANKS: Mapping[JudgementSource, int] = {"pair": 0, "pick": 1, "rule": 2, "edit": 2}
+
 
 def judged_rewrites(
     state: ReviewState, *, sources: Collection[JudgementSource], against: Collection[str]
 ) -> dict[Pair, tuple[bool, JudgementSource]]:
     """Each rewrite that a reviewer judged: whether it is good, and by which of the `sources`.
 
-    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. A
-    rejected rule counts against its rewrites only for the reasons in `against`. A verdict on a rule
-    that may change the label says nothing about them.
+    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. Of
+    several picks the last one counts, and so of several verdicts. A rejected rule counts against
+    its rewrites only for the reasons in `against`. A verdict on a rule that may change the label
+    says nothing about them.
     """
     judged: dict[Pair, tuple[bool, JudgementSource]] = {}
     for pair, good, source in _judgements(state, against):
         if source in sources:
-            judged.setdefault(pair, (good, source))
+            _, before = judged.setdefault(pair, (good, source))
+            if _RANKS[source] == _RANKS[before]:
+                judged[pair] = good, source
     return judged
 
 
@@ -231,7 +240,7 @@ def _judgements(
     state: ReviewState, against: Collection[str]
 ) -> Iterator[tuple[Pair, bool, JudgementSource]]:
     for mark, same in state.marks.items():
-        if not mark.expect:
+        if same is not None and not mark.expect:
             yield (mark.original, mark.rewritten), same, "pair"
     for pick in state.picks.values():
         closest = pick.shown if pick.choice is None else (pick.choice,)
@@ -262,16 +271,16 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     return number
 
 
-def _mark(marks: dict[MarkedRewrite, bool], entry: JournalEntry) -> None:
+def _mark(marks: dict[MarkedRewrite, bool | None], entry: JournalEntry) -> None:
     """Replace an earlier mark of the entry's rewrite by the entry's own, or by none."""
     same = _need(entry, "same", bool, type(None))
     pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
     _optional(entry, "rule")
     labels = _texts(entry, "labels") if "labels" in entry.content else ()
     rewrite = MarkedRewrite(*pair, _optional(entry, "expect"), labels)
-    for replaced in (rewrite, rewrite._replace(labels=())):
-        marks.pop(replaced, None)
-    if same is not None:
+    marks.pop(rewrite, None)
+    # The mark of an older journal goes on to hold for the other labels.
+    if same is not None or rewrite._replace(labels=()) in marks:
         marks[rewrite] = same
 
 

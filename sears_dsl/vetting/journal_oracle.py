@@ -2,9 +2,10 @@
 
 In: journals of ``sears vet``, and the rules and templates that are audited. Out: `JournalOracle`,
 `Reading`s. The oracle rejects a pair that was marked as differing, whichever rule writes it. If the
-mark was about the label, that means any rule that expects the same. It rejects a sentence that was
-rejected, whichever template writes it with that label, and everything that a rejected rule or
-template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
+mark was about the label, that means any rule that expects the same. It does not know the labels of
+a row, so it keeps a pair that was also marked as good, with other labels. It rejects a sentence
+that was rejected, whichever template writes it with that label, and everything that a rejected rule
+or template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
 journal is about this version of them, since an id may mean another rule by now.
 
 A reviewer's last verdict on a rewrite is her reading of it, and takes precedence over what follows
@@ -90,7 +91,8 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
     digest = hashlib.sha256(ascii((header, entries)).encode()).hexdigest()[:12]
     return JournalOracle(
         f"journal of {header.reviewer}, {len(entries):,} entries, digest {digest}",
-        {rewrite[:3] for rewrite, good in state.marks.items() if not good},
+        {mark[:3] for mark, good in state.marks.items() if good is False}
+        - {mark[:3] for mark, good in state.marks.items() if good},
         rejected,
         sentences={(each.text, each.label) for each in state.rejected},
         templates={

@@ -171,7 +171,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The outcome for a rule or template, its new text if it was edited, and all verdicts."""
+    """The outcome for a rule or template, its new text if it was edited, and all verdicts.
+
+    A rule with a new text that is not `edited` is left out with the rule that has this text.
+    """
 
     rule: str
     decided: Decided
@@ -230,7 +233,8 @@ def outcomes(
     """The outcome for each rule, or for each template, in the order of the ruleset.
 
     One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
-    Skipping is not judging. What is edited into a rule that is left out is left out with it.
+    Skipping is not judging. What is edited into a rule that is left out is left out with it, and is
+    rejected or disputed as that one is.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
     judgements = {
@@ -242,9 +246,9 @@ def outcomes(
         return decided
     texts = [(print_rule(rule), rule.effect) for rule in ruleset.rules]
     pairs = list(zip(decided, texts, strict=True))
-    out = {text for each, text in pairs if each.decided in ("rejected", "disputed")}
+    out = {text: each.decided for each, text in pairs if each.decided in ("rejected", "disputed")}
     return [
-        replace(each, decided="rejected", new="") if (each.new, effect) in out else each
+        replace(each, decided=out.get((each.new, effect), each.decided))
         for each, (_, effect) in pairs
     ]
 

@@ -225,9 +225,10 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NOT_JUDGED = "not judged"
 _TIED = "disputed: as many reviewers keep it as reject it"
 _DIFFERENT = "disputed: its reviewers edited it in different ways"
+_LEFT_OUT_WITH = "its edit equals a rule that is left out"
 # The comments of `left_out_text`.
 _OF_VETTING = re.compile(
-    rf"# (?:{_NOT_JUDGED}|{_TIED}|{_DIFFERENT}"
+    rf"# (?:{_NOT_JUDGED}|{_TIED}|{_DIFFERENT}|{_LEFT_OUT_WITH}"
     r"|(?:accepted|edited|rejected) by [\w.-]+, [\d-]+T[\d:]+Z(?:: .*)?"
     r"|Left out when .+ \(sha256 [0-9a-f]+\) was vetted\.)"
 )
@@ -490,7 +491,9 @@ def _counts(outcomes: Sequence[merging.ReviewOutcome]) -> str:
 def _reasons(outcome: merging.ReviewOutcome, policy: merging.Policy) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield _NOT_JUDGED
-    if outcome.decided == "disputed":
+    if outcome.new:
+        yield _LEFT_OUT_WITH
+    elif outcome.decided == "disputed":
         keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
         tied = merging.is_tie(len(keeping), len(outcome.verdicts), policy)
         yield _TIED if tied else _DIFFERENT

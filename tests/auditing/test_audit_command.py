@@ -312,7 +312,7 @@ def test_an_audit_is_not_compared_with_itself(folder: Path) -> None:
     assert audit(output="after").exit_code == 0
     done = CliRunner().invoke(compare_command, ["after", "after/../after", "--fail-if-worse"])
     assert isinstance(done.exception, UsageError)
-    assert "an audit is named twice" in done.exception.message
+    assert "the audit after is named twice" in done.exception.message
 
 
 def test_a_comparison_without_compared_rules_shows_no_empty_table(folder: Path) -> None:

@@ -264,6 +264,10 @@ def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
     assert [each.name for each in document.models] == ["a", "b", "c"]
     assert (tmp_path / "out" / "comparison.html").read_text("utf-8") == grid_page(document)
     assert (tmp_path / "out" / "comparison.md").read_text("utf-8") == grid_markdown(document)
+    (tmp_path / "latest").symlink_to(tmp_path / "d")
+    assert list(read_audits([tmp_path / name for name in ("a", "b", "latest")])) == [
+        "a", "b", "latest"
+    ]  # fmt: skip
     assert run(compare_command, [*paths, "--quiet", "--fail-if-worse"]).exit_code == 1
     assert run(compare_command, [paths[0], paths[2], str(tmp_path / "d" / "audit.json"), "--quiet",
                                  "--fail-if-worse"]).exit_code == 0  # fmt: skip

@@ -309,7 +309,7 @@ def test_next_to_nothing_is_written_without_a_minus(document: ErrorsDocument) ->
 def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path, again: str) -> None:
     done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / again.format(tmp_path.name)))
     assert isinstance(done.exception, UsageError)
-    assert "an audit is named twice" in str(done.exception)
+    assert f"the audit {tmp_path / 'clean'} is named twice" in str(done.exception)
 
 
 def test_a_column_with_a_comma_in_its_name_is_one_column() -> None:

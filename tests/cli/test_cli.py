@@ -416,6 +416,10 @@ def test_pages_replace_no_readme_but_their_own(run: Run, tmp_path: Path) -> None
     assert done.returncode == 2
     assert "README.md is not the index of such pages" in done.stderr
     assert readme.read_text("utf-8") == "# Mine\n"
+    (tmp_path / "folder" / "README.md").mkdir(parents=True)
+    done = run("rules", "--pages", "folder")
+    assert done.returncode == 2
+    assert "README.md could not be read: Is a directory" in done.stderr
     assert run("rules", "--pages", "other", "--json").returncode == 2
     assert not (tmp_path / "other").exists()
 

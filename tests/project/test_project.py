@@ -549,7 +549,7 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
                "--max-flip-rate", "5%")  # fmt: skip
     assert done.exception is None, done.output
     assert done.stderr.endswith(
-        "columns of dev.csv: text utterance, label mood\nnext: sears audit\n"
+        "columns of dev.csv: text utterance; label mood\nnext: sears audit\n"
     )
     found = find_project()
     assert found is not None
@@ -567,6 +567,14 @@ def test_init_takes_several_columns_as_one(folder: Path, column: str) -> None:
     done = run("init", "--data", "data/dev.csv", "--column", column, "--label", "gold")
     assert done.exception is None, done.output
     assert taken("export", "own.sear", "-o", "x.pkl")["column"] == column
+
+
+def test_init_takes_no_text_for_the_label(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    (folder / "pairs.csv").write_text("premise,hypothesis\n" + 4 * "a man,a person\na,b\n", "utf-8")
+    done = run("init", "--data", "pairs.csv", "--column", "premise,hypothesis")
+    assert done.exception is None, done.output
+    assert "text premise,hypothesis; label - (none was recognized" in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
@@ -608,7 +616,7 @@ def test_init_says_that_it_recognized_no_labels(folder: Path) -> None:
     (folder / "plain.csv").write_text("text\nA movie.\nA play.\n", "utf-8")
     done = run("init", "--data", "plain.csv")
     assert done.exception is None, done.output
-    assert "text text, label - (none was recognized: `label = ` in [datasets.dev]" in done.stderr
+    assert "text text; label - (none was recognized: `label = ` in [datasets.dev]" in done.stderr
 
 
 def test_init_replaces_nothing(folder: Path) -> None:

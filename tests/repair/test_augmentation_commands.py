@@ -420,9 +420,9 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
         *(
             (
                 ("--amounts", "none,full", *option),
-                f"{option[0].removeprefix('--no-')} does not go with --amounts",
+                f"{option[0]} does not go with --amounts",
             )
-            for option in (("--amount", "5"), ("--no-control",), ("--no-balance",))
+            for option in (("--amount", "5"), ("--no-control",), ("--balance",), ("--no-balance",))
         ),
         (("-o", "fix.txt"), ".json"),
         (("--margin", "0.1"), "--margin says nothing without --min-fall"),

@@ -202,6 +202,22 @@ def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: RuleSession) -> N
     assert oracle.keeps(instances) == [False, False, True, True]
 
 
+def test_an_oracle_keeps_a_pair_that_fits_some_labels(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    text = "a good movie ."
+    bench = workbench_of(
+        parse("rule fl: good -> bad\n  expect: flip\n", path="l.sear"),
+        [(text, "positive"), (text, "negative")],
+    )
+    instance = TaskInstance({"text": "a bad movie ."}, text, "a bad movie .", "fl", expect="flip")
+    with Journal(tmp_path / "l.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        for row, same, kept in ((1, False, False), (2, True, True), (2, None, False)):
+            decide(session, "pair", rule="fl", row=row, same=same)
+            assert read_oracle(journal.path, [bench.ruleset]).keeps([instance]) == [kept]
+
+
 def test_what_an_oracle_rejects_of_a_rule_no_edit_of_it_brings_back(
     session: RuleSession, tmp_path: Path
 ) -> None:
@@ -242,3 +258,6 @@ def test_a_mark_of_a_label_holds_for_what_is_expected_and_for_the_labels_of_the_
         assert marks("fl") == [True, False]
         decide(session, "pair", rule="fl", row=2, same=None)
         assert marks("fl") == [True, None]
+        decide(session, "undo", task="judge")
+        decide(session, "pair", rule="fl", row=1, same=None)
+        assert marks("fl") == [None, False]

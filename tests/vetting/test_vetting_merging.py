@@ -21,7 +21,13 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.journal_oracle import read_readings, readings_in_words
 from sears_dsl.vetting.merging import Policy, agreement, outcomes, read_reviews
-from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted, written_sentence
+from sears_dsl.vetting.outputs import (
+    judged_pairs,
+    left_out_path,
+    write_pairs,
+    write_vetted,
+    written_sentence,
+)
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
 
@@ -224,6 +230,20 @@ def test_judged_pairs_are_what_calibrate_reads(
         ("one", "uno"): True,
         ("three", "four"): False,
     }
+
+
+def test_of_two_picks_that_share_an_adversary_the_last_one_counts(
+    ruleset: Ruleset, journal_of: JournalOf
+) -> None:
+    first, second = (("pick", {"original": "s", "shown": ["t", other], "choice": choice})
+                     for other, choice in (("u", None), ("v", "t")))  # fmt: skip
+    both = {"ana": (first, second), "ben": (second, first), "eve": (first, second, first)}
+    reviews = read_reviews(
+        [journal_of(name, {}, extra=picks) for name, picks in both.items()], ruleset
+    )
+    assert {
+        each.reviewer: each.label for each in judged_pairs(reviews) if each.rewritten == "t"
+    } == {"ana": 1, "ben": 0, "eve": 0}
 
 
 def test_a_pair_with_half_a_character_does_not_keep_the_others_from_being_written(
@@ -477,6 +497,9 @@ def test_a_rule_edited_into_one_that_is_left_out_is_in_one_file(written_by: Writ
     assert "film" not in text
     assert left_out.count("\ngood movie -> good film\n") == left_out.count("\nmovie -> film\n") == 1
     assert "# accepted by ana, 2026-11-21T00:01:00Z\n" in left_out
+    edited = "# edited by ana, 2026-11-21T00:01:00Z: good movie -> good film\nmovie -> film\n"
+    assert f"\n# its edit equals a rule that is left out\n{edited}" in left_out
+    assert ": 2 disputed, 3 not judged." in text
 
 
 def test_who_wrote_a_rule_agrees_or_not_with_who_judged_it(

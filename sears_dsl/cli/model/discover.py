@@ -183,12 +183,17 @@ def discover_command(output: Path, **options: Any) -> None:
 def _refuse_overwriting(output: Path, chosen: DiscoverOptions) -> None:
     """Refuse to write any of the files over one that the search reads."""
     from sears_dsl.catalogue import closest_path, load_rulesets, manifest_path
+    from sears_dsl.runtime.files import is_there
 
     closest = closest_path(output)
+    written = (
+        output, manifest_path(output), output.with_suffix(".md"), closest, manifest_path(closest)
+    )  # fmt: skip
     refuse_overwriting(
-        (output, manifest_path(output), output.with_suffix(".md"), closest, manifest_path(closest)),
+        written,
         sources=(chosen.data, *chosen.texts, *map(str, chosen.readings)),
-        rulesets=load_rulesets(chosen.known),
+        # Only files that are there can be read, and to load all shipped rules takes seconds.
+        rulesets=load_rulesets(chosen.known) if any(map(is_there, written)) else (),
     )
 
 

@@ -189,7 +189,8 @@ def typed(*names: str) -> Iterator[str]:
     for option in context.command.params:
         source = context.get_parameter_source(option.name or "")
         if option.name in names and source is ParameterSource.COMMANDLINE:
-            yield "/".join((*option.opts, *option.secondary_opts))
+            off = context.params.get(option.name or "") is False
+            yield "/".join(option.secondary_opts if off else option.opts)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

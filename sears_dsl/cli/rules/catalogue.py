@@ -9,7 +9,7 @@ import click
 
 from sears_dsl.cli.options.shared import FilePath, imports_option, json_option
 from sears_dsl.cli.screen.console import console, echo_json, excerpt, plain_table
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import DataError, UsageError, counted
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -140,14 +140,16 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
 
 def _write_pages(rulesets: dict[str, Ruleset], folder: Path) -> None:
     from sears_dsl.catalogue import ruleset_page
-    from sears_dsl.runtime.files import is_there, write_atomically
+    from sears_dsl.runtime.files import is_there, make_folder, write_atomically
 
-    folder.mkdir(parents=True, exist_ok=True)
-    readme = folder / "README.md"
-    if is_there(readme) and not readme.read_bytes().startswith(_TITLE.encode()):
-        raise UsageError(
-            f"{readme} is not the index of such pages", help="name another folder with --pages"
-        )
+    make_folder(folder)
+    readme, advice = folder / "README.md", "name another folder with --pages"
+    try:
+        is_index = not is_there(readme) or readme.read_bytes().startswith(_TITLE.encode())
+    except OSError as error:
+        raise DataError(f"{readme} could not be read: {error.strerror}", help=advice) from error
+    if not is_index:
+        raise UsageError(f"{readme} is not the index of such pages", help=advice)
     index = [_TITLE, "", "| ruleset | version | rules |", "|---|---|---|"]
     for name, ruleset in rulesets.items():
         file = name.replace("/", "-") + ".md"

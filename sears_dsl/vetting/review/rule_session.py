@@ -254,7 +254,7 @@ class RuleSession(ReviewSession):
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.table, place)
         verdict = self.state.rules.get(name)
-        rewrites = bench.by_row(bench.table, place).values()
+        marked = bench.marked(bench.table, place, self.state)
         return {
             "id": name,
             "text": bench.table.texts[place],
@@ -266,10 +266,8 @@ class RuleSession(ReviewSession):
             "reasons": dict(reasons_of(rule)),
             "summary": asdict(summary),
             "verdict": None if verdict is None else asdict(verdict),
-            "differing": sum(self.state.mark(each) is False for each in rewrites),
-            "narrowed": [
-                asdict(each) for each in proposals(bench, self.trials, place, self.state.mark)
-            ],
+            "differing": sum(self.state.mark(each) is False for each in marked.values()),
+            "narrowed": [asdict(each) for each in proposals(bench, self.trials, place, self.state)],
         }
 
     def _meaning(self, rule: Rule) -> View:
@@ -418,10 +416,14 @@ class RuleSession(ReviewSession):
 
     def _pair(self, content: Mapping[str, Any]) -> dict[str, Any]:
         name, row = text_of(content, "rule"), content.get("row")
-        rewrites = self.bench.by_row(self.bench.table, self._place(name))
-        rewrite = rewrites.get(row - 1) if isinstance(row, int) else None
-        if rewrite is None:
+        rule, applications = self._place(name), self.bench.table.applications
+        rewrites = applications.of_rule(rule)
+        place = row - 1 if isinstance(row, int) else -1
+        of_row = rewrites[applications.rows[rewrites] == place]
+        if not len(of_row):
             raise meaningless("row", row)
+        [pair] = applications.pairs(of_row)
+        rewrite = self.bench.to_mark(self.bench.table.rules[rule], place, pair)
         entry = {"rule": name, "original": rewrite.original, "rewritten": rewrite.rewritten}
         return entry | (
             {"expect": rewrite.expect, "labels": list(rewrite.labels)} if rewrite.expect else {}

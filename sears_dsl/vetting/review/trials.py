@@ -12,7 +12,7 @@ for each text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
@@ -30,7 +30,7 @@ from sears_dsl.language.rule import NO_METADATA, Metadata, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.vetting.decisions import MarkedRewrite
+from sears_dsl.vetting.decisions import ReviewState
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench
 
 _LONGEST = 2_000
@@ -175,7 +175,7 @@ class Proposal:
 
 
 def proposals(
-    bench: Workbench, trials: Trials, rule: int, mark: Callable[[MarkedRewrite], bool | None]
+    bench: Workbench, trials: Trials, rule: int, state: ReviewState
 ) -> Iterator[Proposal]:
     """Propose rules narrower than `rule` that fit the marks on its pairs, made under any rule.
 
@@ -186,8 +186,8 @@ def proposals(
     applications = bench.table.applications
     rewrites = applications.of_rule(rule)
     written = bench.table.rules[rule]
-    of_row = bench.by_row(bench.table, rule)
-    marks = {each: mark(each) for each in of_row.values()}
+    of_row = bench.marked(bench.table, rule, state)
+    marks = {each: state.mark(each) for each in of_row.values()}
     if False not in marks.values():
         return
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
@@ -195,7 +195,8 @@ def proposals(
     acts = np.isin(sites.rows, applications.rows[rewrites])
     sites = narrowing.Sites(*(column[acts] for column in sites))
     meant = {None: narrowing.NOT_JUDGED, True: narrowing.ACCEPTED, False: narrowing.REFUSED}
-    verdicts = np.array([meant[marks[of_row[row]]] for row in sites.rows.tolist()], np.int64)
+    of_site = [marks[of_row[row]] if row in of_row else None for row in sites.rows.tolist()]
+    verdicts = np.array([meant[each] for each in of_site], np.int64)
     narrower = narrowing.narrow(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
@@ -209,7 +210,7 @@ def proposals(
             continue
         table = trials.applied(text, written.effect)
         own = _cells(table.applications, table.applications.of_rule(0))
-        own_marks = [marks.get(rewrite) for rewrite in set(bench.by_row(table, 0).values())]
+        own_marks = [marks.get(rewrite) for rewrite in set(bench.marked(table, 0, state).values())]
         yield Proposal(
             text=text,
             same=own_marks.count(True),

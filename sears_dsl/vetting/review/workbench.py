@@ -43,7 +43,7 @@ from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
-from sears_dsl.vetting.decisions import MarkedRewrite, Pair, Sentence
+from sears_dsl.vetting.decisions import MarkedRewrite, Pair, ReviewState, Sentence
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -385,15 +385,19 @@ class Workbench:
             return MarkedRewrite(*pair)
         return MarkedRewrite(*pair, str(rule.expectation), self.labels(row))
 
-    def by_row(self, table: RuleTable, rule: int) -> dict[int, MarkedRewrite]:
-        """Row → its rewrite by one rule, as a reviewer marks it."""
+    def marked(self, table: RuleTable, rule: int, state: ReviewState) -> dict[int, MarkedRewrite]:
+        """Row → its rewrite by one rule, where the reviewer marked that."""
+        pairs = {mark[:2] for mark in state.marks}
+        if not pairs:
+            return {}
         rewrites = table.applications.of_rule(rule)
         rows = table.applications.rows[rewrites].tolist()
-        pairs = table.applications.pairs(rewrites)
-        return {
+        candidates = {
             row: self.to_mark(table.rules[rule], row, pair)
-            for row, pair in zip(rows, pairs, strict=True)
+            for row, pair in zip(rows, table.applications.pairs(rewrites), strict=True)
+            if pair in pairs
         }
+        return {row: each for row, each in candidates.items() if state.mark(each) is not None}
 
     def picture(self, row: int) -> bytes:
         """The picture of a row, by its place from 1, as a small PNG."""
