@@ -699,10 +699,10 @@ AUDITS = [b"{}", b"[]", b"[" * 100_000, b'{"format": "sears-audit", "version": 1
 @pytest.mark.parametrize("content", AUDITS, ids=range(6))
 def test_what_is_no_audit_is_reported(folder: Path, content: bytes) -> None:
     (folder / "a.json").write_bytes(content)
-    assert_ours(run("compare", "a.json", "a.json"), "a.json is not an audit")
+    assert_ours(run("compare", "a.json", "b.json"), "a.json is not an audit")
     os.unlink("a.json")
     os.mkfifo("a.json")
-    assert_ours(run("compare", "a.json", "a.json"), "not a regular file")
+    assert_ours(run("compare", "a.json", "b.json"), "not a regular file")
 
 
 def test_weights_of_the_fast_tagger_are_arrays_or_reported(folder: Path) -> None:

@@ -220,7 +220,8 @@ def test_wrong_kinds_of_arguments_get_a_sentence() -> None:
     with pytest.raises(UsageError, match="as a list") as caught:
         sears.apply("a good place", rules)
     assert "--" not in str(caught.value)
-    assert len(sears.apply(["a movie"], (rules, rules))) == 2
+    assert len(sears.apply(["a movie"], (rules, rules))) == 1
+    assert len(sears.apply(["a movie"], (rules, parse("movie -> show")))) == 2
 
 
 def test_columns_are_spoken_of_as_arguments() -> None:

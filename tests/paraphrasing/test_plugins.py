@@ -178,6 +178,7 @@ def test_an_object_is_known_again_by_its_code_and_its_version(
             f"class Rewording:\n    def paraphrase(self, texts): return {answer}\n{further}\n"
             "part = Rewording()\n"
         )
+        sys.modules.pop(name, None)
         return identity_of_source(as_paraphraser(f"{name}:part"))
 
     assert identity("[[]]") == identity("[[]]") != identity("[['A film.']]")
