@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sears_dsl.answers import Comparison, answer_text
+from sears_dsl.answers import Comparison, answer_text, counted_as
 from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import IdLedger, require_column, row_ids
@@ -130,8 +130,9 @@ def expand(
     numbers = {name: str(number) for number, name in enumerate(class_names)}
     label_of = {name: number for name, number in numbers.items() if number in names}
     label_of.update(zip(names, names, strict=True))
+    as_counted = {counted_as(name, comparison): label for name, label in label_of.items()}
     expectations = [
-        replace(each, label=label_of.get(label, label))
+        replace(each, label=as_counted.get(counted_as(label, comparison), label))
         for each in (rule.expectation for rule in matcher.rules)
         for label in [answer_text(each.label, comparison) or each.label]
     ]
