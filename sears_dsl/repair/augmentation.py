@@ -80,14 +80,23 @@ class Expansion:
         """How many rows have a rewrite."""
         return len({each.row for each in self.rewrites})
 
-    def require_some(self, path: str) -> None:
-        """Raise an error if there is no rewrite at all."""
+    def require_some(self, path: str, *, oracle: Oracle | None = None) -> None:
+        """Raise an error if there is no rewrite at all; the oracle is the one that was asked."""
         if self.rewrites:
             return
         if self.left_out:
-            reasons = "; ".join(self.left_out)
-            raise DataError(f"every rewrite of {path} is left out: {reasons}")
+            raise all_left_out(path, self.left_out, oracle=oracle)
         raise nothing_changes(path)
+
+
+def all_left_out(path: str, left_out: Mapping[str, int], *, oracle: Oracle | None) -> DataError:
+    """Return the error for rules whose rewrites of a file or folder are all left out."""
+    if oracle is not None and set(left_out) == {REJECTED}:
+        return DataError(
+            f"the oracle {oracle.identity} rejects all {left_out[REJECTED]:,} rewrites of {path}",
+            help="it has to return true for a rewrite to keep, and false for one to reject",
+        )
+    return DataError(f"every rewrite of {path} is left out: {'; '.join(left_out)}")
 
 
 def nothing_changes(path: str) -> DataError:

@@ -136,8 +136,8 @@ def repair(
         inputs.matcher, held_out.texts, labels=[of_row[0] for of_row in held_out.labels],
         guards=held_out.guards, **chosen,
     )  # fmt: skip
-    added.require_some(training.path)
-    expansion.require_some(held_out.path)
+    added.require_some(training.path, oracle=inputs.oracle)
+    expansion.require_some(held_out.path, oracle=inputs.oracle)
 
     @lru_cache(maxsize=1)  # the control follows the augmented rows of the same seed
     def augmented_by(seed: int) -> augmented_rows.AugmentedTable:

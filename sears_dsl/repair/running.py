@@ -119,7 +119,7 @@ def augment_table(
         scope=choices.scope, unit=choices.unit,
     )  # fmt: skip
     if required:
-        expansion.require_some(table.path)
+        expansion.require_some(table.path, oracle=oracle)
     augmentation = augmented_rows.augment(
         table, expansion, columns=columns, amount=choices.amount, balanced=choices.balanced,
         seed=choices.seed, rulesets=augmented_rows.named_rules(rulesets),
