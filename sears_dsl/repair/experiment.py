@@ -255,8 +255,6 @@ def _wrong(
 def _shared(held_out: LabelledRows, training: Table) -> int:
     """How many held-out rows are training rows too, in all that a model reads but choices."""
     names = [name for name in held_out.rows[0] if name != held_out.choices]
-    if not training.columns.keys() >= set(names):
-        return 0
 
     def text(name: str, value: object) -> str:
         whole = "" if is_missing(value) else str(value)
