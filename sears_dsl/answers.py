@@ -90,8 +90,6 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
     Example:
         >>> answer_text(["sports", "news"], "set"), answer_text(0.5, "within:1")
         ('news|sports', '0.5')
-        >>> answer_text(1, "within:1"), answer_text("1.0", "within:1")
-        ('1', '1')
         >>> answer_text([{"start": 0, "end": 5, "entity_group": "LOC"}], "entities")
         '[[0, 5, "LOC"]]'
         >>> answer_text(0.5)
@@ -101,8 +99,7 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
     if comparison == "entities":
         return _written_entities(value)
     if comparison.startswith("within:"):
-        number = _number(value)
-        return None if number is None else str(number).removesuffix(".0")
+        return None if _number(value) is None else str(value)
     return label_text(value)
 
 
@@ -183,6 +180,17 @@ def with_each_label(answer: str, change: Callable[[str], str], comparison: Compa
     else:
         labels = [(start, end, change(label)) for start, end, label in json.loads(answer)]
     return answer_text(labels, comparison) or ""
+
+
+def counted_as(answer: str, comparison: Comparison) -> str | float:
+    """What an answer counts as where equal ones are counted: numbers as such.
+
+    Example:
+        >>> counted_as("1.0", "within:1") == counted_as("1", "within:1"), counted_as("1.0", "squad")
+        (True, '1.0')
+    """
+    number = _number(answer) if comparison.startswith("within:") else None
+    return answer if number is None else number
 
 
 def _number(value: Any) -> float | None:

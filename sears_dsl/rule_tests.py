@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from sears_dsl.answers import label_text
 from sears_dsl.engine.compile.requirements import advice_on, missing_source, stand_ins
 from sears_dsl.engine.matcher import Matcher, as_rulesets, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
@@ -150,8 +151,9 @@ def _template_results(ruleset: Ruleset) -> list[RuleTestResult]:
     for name, template in ruleset.named_templates:
         sentences = Sentences(template, ruleset)
         for test in template.metadata.tests:
-            actual = template.metadata.label if test.text in sentences else None
-            results.append(RuleTestResult(name, test, _outcome(test.expected, actual), actual))
+            actual = sentences.label if test.text in sentences else None
+            outcome = _outcome(label_text(test.expected), actual)
+            results.append(RuleTestResult(name, test, outcome, actual))
     return results
 
 

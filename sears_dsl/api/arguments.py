@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias, cast
 
@@ -273,14 +274,13 @@ def rulesets_of(rules: object) -> list[Ruleset]:
                 "rules are given as a list of lists, as rows are",
                 help="rules come after the model and the data: sears.audit(model, data, rules)",
             )
-        together: dict[object, Ruleset] = {}
-        for each in rules:
-            for ruleset in rulesets_of(each):
-                # A file that several names stand for counts once, as in commands.
-                is_named = isinstance(each, str | Path)
-                key = ruleset.file.resolve() if is_named else id(ruleset)
-                together.setdefault(key, ruleset)
-        return list(together.values())
+        together: list[Ruleset] = []
+        for ruleset in chain.from_iterable(map(rulesets_of, rules)):
+            # A file that several names or rulesets stand for counts once, as in commands.
+            same = (each for each in together if each == ruleset)
+            if not any(each.file.resolve() == ruleset.file.resolve() for each in same):
+                together.append(ruleset)
+        return together
     if isinstance(rules, Rule):
         raise UsageError(
             "a single Rule does not say which options it is read with",

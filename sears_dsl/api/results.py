@@ -343,7 +343,14 @@ def shown_rate(rate: float | None, low: float | None, high: float | None) -> str
     Example:
         >>> shown_rate(0.15, 0.09, 0.24)
         '15% (9.0%–24%)'
+        >>> shown_rate(-0.004, -0.0064, -0.0021)
+        '-0.4% (-0.6%–-0.2%)'
     """
     if rate is None or low is None or high is None:
         return ""
-    return f"{percent(rate)} ({percent(low)}–{percent(high)})"
+    return f"{_signed(rate)} ({_signed(low)}–{_signed(high)})"
+
+
+def _signed(share: float) -> str:
+    shown = percent(abs(share))
+    return f"-{shown}" if share < 0 else shown

@@ -356,6 +356,11 @@ def _in_a_file(rules: object) -> Ruleset:
         ruleset = load(rules.file, allow_imports_outside=True)
         if ruleset == rules:
             return ruleset
+        raise UsageError(
+            f"{rules.file} no longer has these rules (it was edited, or these are a part of it)",
+            help="load it again, or save them under another name: rules.save('found.sear'); then "
+            "vet(model, data, 'found.sear')",
+        )
     if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
         raise UsageError(
             "these rules are in no file, but decisions are kept beside one",

@@ -166,7 +166,7 @@ def audit_rules(
         data, sentences = replace(data, notes=(*data.notes, note)), None
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
-    same = [Path(each.path).name for each in rulesets if found_on(each) & rows]
+    same = found_on(rulesets, rows)
     if same:
         origin = f"The rules of {', '.join(same)} were found on these same rows"
         note = f"{origin}, so the model looks worse here than it would on other rows"

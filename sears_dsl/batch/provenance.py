@@ -18,7 +18,7 @@ Costs reading a small file for each ruleset; the tagger is asked for only where 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,14 +67,25 @@ def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
     return False
 
 
-def found_on(ruleset: Ruleset) -> set[str]:
-    """SHA-256 of the rows that its rules were found on, as far as it or the manifests say."""
-    digests = {each for each in ruleset.origins if isinstance(each, str)}
-    for file in ruleset.origins:
-        rows = _manifest_of(file).get("data") if isinstance(file, Path) else None
-        if isinstance(rows, dict) and isinstance(rows.get("sha256"), str):
-            digests.add(rows["sha256"])
-    return digests
+def found_on(rulesets: Sequence[Ruleset], rows: Set[str]) -> list[str]:
+    """What the rules come from that were found on rows with one of these SHA-256.
+
+    These are names of files, or ``a search``, as far as rulesets and manifests say.
+    """
+    names = {
+        origin.name if isinstance(origin, Path) else "a search": None
+        for ruleset in rulesets
+        for origin in ruleset.origins
+        if (_rows_of(origin) if isinstance(origin, Path) else origin) in rows
+    }
+    return list(names)
+
+
+def _rows_of(file: Path) -> str | None:
+    """SHA-256 of the rows that the rules of a file were found on, if its manifest says."""
+    rows = _manifest_of(file).get("data")
+    digest = rows.get("sha256") if isinstance(rows, dict) else None
+    return digest if isinstance(digest, str) else None
 
 
 class FoundScoring(NamedTuple):

@@ -181,7 +181,7 @@ class AugmentPart:
         form = with_delimiter(format_of(output, reading=False), table.format)
         if not len(table):
             write_columns(_without_rows(table), Path(output), form)
-            return {"rows": 0, "added": 0, "rules": {}}
+            return {"rows": 0, "added": 0, "left_out": {}, "rules": {}}
         columns = columns_of(table, text=self.text, label=self.label, id_column=self.id_column)
         if columns.id is not None and all(
             isinstance(value, int) for value in table.columns[columns.id]

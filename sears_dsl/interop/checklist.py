@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
+from sears_dsl.answers import label_text
 from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
@@ -98,7 +99,7 @@ def rule_cases(
                 print_rule(rule),
                 rule.metadata.why or "",
                 _KINDS[expect.kind],
-                expect.label,
+                label_text(expect.label) or "",
                 tuple(Case(row, original, rewritten) for row, (original, rewritten) in cases),
             )
         )
@@ -135,7 +136,7 @@ def template_cases(
             print_template(template),
             template.metadata.why or "",
             "MFT",
-            template.metadata.label or "",
+            label_text(template.metadata.label) or "",
             tuple(cases),
             of_template=True,
         )
@@ -219,12 +220,13 @@ def checklist_suite(
 def _value(test: RuleCases, label_values: Mapping[str, object] | None) -> object:
     if label_values is None:
         return test.label
-    if test.label not in label_values:
+    value_of = {label_text(label): value for label, value in label_values.items()}
+    if test.label not in value_of:
         raise UsageError(
             f"{test.rule_id} expects the label {test.label}, which is not in `label_values`",
             help=f"it has {', '.join(label_values) or 'none'}; add what the model predicts for it",
         )
-    return label_values[test.label]
+    return value_of[test.label]
 
 
 def _another_label() -> Callable[..., bool]:

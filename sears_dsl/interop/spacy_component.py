@@ -32,8 +32,11 @@ from sears_dsl.tagging.tokens import Token, Tokens, cut_contractions
 NAME = "sears"
 # The language of pipelines for texts in any language.
 _ANY_LANGUAGE = "xx"
-# Where a Doc has its tags.
-_ATTRIBUTES = {"coarse": "POS", "fine": "TAG"}
+# Where a Doc has its tags, and the components of spaCy that set them.
+_ATTRIBUTES = {
+    "coarse": ("POS", "a morphologizer, or a tagger and its attribute_ruler"),
+    "fine": ("TAG", "a tagger"),
+}
 
 
 class PipelineTagger:
@@ -97,12 +100,13 @@ class RuleComponent:
     def __call__(self, doc: Doc) -> Doc:
         """Set the spans that the rules match in a Doc, and its rewrites."""
         for kind in sorted(self._matcher.tags_read):
-            if doc.has_annotation(_ATTRIBUTES[kind]):
+            attribute, setting = _ATTRIBUTES[kind]
+            if doc.has_annotation(attribute):
                 continue
             raise UsageError(
-                f"the rules need {kind} tags ({_ATTRIBUTES[kind]}), but no earlier component of "
-                "the pipeline sets any",
-                help="add the component after a tagger, as in nlp.add_pipe('sears', last=True)",
+                f"the rules need {kind} tags ({attribute}), but no earlier component of the "
+                "pipeline sets any",
+                help=f"add the component after {setting}, as in nlp.add_pipe('sears', last=True)",
             )
         tokens = tokens_of([doc])
         matches = self._matcher.find(tokens, scope=self._scope)

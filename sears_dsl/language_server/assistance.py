@@ -58,15 +58,24 @@ SUFFIX = ".sample.txt"
 _MOST_ROWS, _MOST_BYTES = 1_000, 4 << 20
 _MOST_SHOWN, _LONGEST_SHOWN = 3, 300
 
+Findings = Sequence[Diagnostic]
+
 
 def read_in_part(text: str, path: str) -> Ruleset:
     """Parse the file without the statements that have errors, so that they do not hide the rest."""
+    return _read_with_errors(text, path)[0]
+
+
+def _read_with_errors(text: str, path: str) -> tuple[Ruleset, Findings]:
+    """Return `read_in_part` of the file, and the errors of all of it."""
+    errors: Findings = ()
     while True:
         try:
-            return parse(text, path=path)
+            return parse(text, path=path), errors
         except RuleSyntaxError as error:
             # What still needs a statement with errors has an error in the next round.
-            own = (each for each in error.diagnostics if each.severity == "error")
+            own = [each for each in error.diagnostics if each.severity == "error"]
+            errors = errors or own
             wrong = {each.span.line - 1 for each in own if each.span and each.path == path}
             shorter = without_statements(text, _with_users(text, wrong))
             if shorter == text:
@@ -165,15 +174,17 @@ def effect(
     None without a rule there or a sample, or if a finding shows what is wrong with the rule.
     """
     file = Path(path.removesuffix(".sear") + SUFFIX)
-    ruleset = _ruleset(text, path)
-    if not path.endswith(".sear") or not file.is_file() or ruleset is None:
+    if not path.endswith(".sear") or not file.is_file():
+        return None
+    try:
+        ruleset, errors = _read_with_errors(text, path)
+    except SearsError:
         return None
     rule = next((each for each in ruleset.rules if each.span and each.span.line == line + 1), None)
     own = range(line, _end_of_statement(text.split("\n"), line))
-    errors = _of_file(
-        [each for each in findings_of(text, path=path) if each.severity == "error"], path
-    )
-    if rule is None or any(each.span and each.span.line - 1 in own for each in errors):
+    if rule is None or any(
+        each.span and each.span.line - 1 in own for each in _of_file(errors, path)
+    ):
         return None
     if asked := noise_in(rule) & {"neighbor", "paraphrase"}:
         return f"`.{min(asked)}` is not tried on the sample; `sears apply` shows what it writes"
@@ -197,8 +208,6 @@ def effect(
 
 
 # ---------------------------------------------------------------- findings
-
-Findings = Sequence[Diagnostic]
 
 
 def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Findings]:

@@ -52,6 +52,8 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
         self._tokenizer = tokenizer
         self._longest = min(_WINDOW, _longest(model, tokenizer))
         self._overlap = min(_OVERLAP, self._longest // 3)
+        marks = tokenizer.num_special_tokens_to_add(pair=True)
+        self._longest_question = self._longest - marks - self._overlap - self._overlap // 4
         self._identity = identity
         self._cut: set[str] = set()
 
@@ -68,15 +70,16 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
 
     def _question(self, text: str) -> str:
         """A question, cut where it would leave less for the context than windows overlap."""
-        marks = self._tokenizer.num_special_tokens_to_add(pair=True)
-        most = self._longest - marks - self._overlap - self._overlap // 4
+        # Every piece has at least one byte.
+        if len(text.encode("utf-8", "surrogatepass")) <= self._longest_question:
+            return text
         pieces = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
-        if len(pieces["input_ids"]) <= most:
+        if len(pieces["input_ids"]) <= self._longest_question:
             return text
         self._cut.add(text)
-        return text[: pieces["offset_mapping"][most][0]]
+        return text[: pieces["offset_mapping"][self._longest_question][0]]
 
     def _answers(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float] | str]:
         windows = self._tokenizer(
@@ -197,9 +200,13 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         self._longest = _longest(classify.model, classify.tokenizer)
         self.has_identity = identity is not None
         self._identity = identity or f"hf:{classify.model.name_or_path}"
-        if (kind := comparison.partition(":")[0]) in COMPARISON_FORMS:
-            self._identity += f", {kind}"  # other answers than labels, to be kept apart
         self._cut: set[str] = set()
+
+    @property
+    def identity(self) -> str:
+        """The model's, with the kind of its answers: other ones than labels are kept apart."""
+        kind = self._comparison.partition(":")[0]
+        return f"{self._identity}, {kind}" if kind in COMPARISON_FORMS else self._identity
 
     @property
     def remarks(self) -> list[str]:

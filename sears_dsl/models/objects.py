@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -20,9 +21,10 @@ from typing import Any, NamedTuple
 from sears_dsl.errors import ModelError, SearsError, UsageError
 
 _PACKAGE = Path(__file__).parent.parent
-# Name of a module → what it was imported by, anew each time, and the file that it had then.
+# Name of a module → what it was imported by, anew each time, and its source then: see `_source`.
 _IMPORTED: dict[str, tuple[object, bytes]] = {}
 _LONGEST = 400
+_32_BITS = 0xFFFF_FFFF
 
 
 class NamedObject(NamedTuple):
@@ -176,7 +178,8 @@ def _imported(name: str, spec: str) -> Any:
 def _source_hash(module: Any, value: object) -> str:
     """Twelve hex digits for the files of the module and of what defines the object.
 
-    A file that was edited since counts as it was: this process runs what it imported.
+    A file that was edited since counts as it was: this process runs what it imported. Of a module
+    that was imported before it was named here, that is known only as far as `_source` says.
     """
     named = value if hasattr(value, "__qualname__") else type(value)
     modules: Mapping[str, Any] = {
@@ -195,9 +198,23 @@ def _source_hash(module: Any, value: object) -> str:
 
 
 def _source(module: Any) -> bytes:
-    """The file of a module; nothing if it has none."""
+    """The file of a module; nothing if it has none.
+
+    If it was edited after the module was imported, what Python compiled then comes first. That is
+    not known where Python compiles nothing to files, or compiled it anew for another process.
+    """
     try:
         file = inspect.getsourcefile(module) or getattr(module, "__file__", None)
     except TypeError:
         return b""  # built into the interpreter, whose version is not part of a model
-    return Path(file).read_bytes() if file is not None and Path(file).exists() else b""
+    if file is None or not Path(file).exists():
+        return b""
+    source = Path(file)
+    compiled = Path(getattr(module, "__cached__", None) or "")
+    if compiled.is_file():
+        code, now = compiled.read_bytes(), source.stat()
+        # PEP 552: what it is checked by (0: time and size of the source), and these.
+        stamp = struct.pack("<3I", 0, int(now.st_mtime) & _32_BITS, now.st_size & _32_BITS)
+        if code[4:8] == stamp[:4] and code[4:16] != stamp:
+            return code + source.read_bytes()
+    return source.read_bytes()

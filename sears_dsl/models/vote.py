@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sears_dsl.answers import REFUSED, Comparison, is_free_text, joint_answer
+from sears_dsl.answers import REFUSED, Comparison, counted_as, is_free_text, joint_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.prediction_file import PredictionsNeeded
 from sears_dsl.models.predictor import Predictor, Row
@@ -89,13 +89,23 @@ class VotingPredictor:
         voting = [each for each in answers if each != REFUSED]
         if self._alike:
             return REFUSED if len(voting) < len(answers) else joint_answer(voting)
-        vote = common_words if is_free_text(self._comparison) else most_frequent
-        return vote(voting) if voting else REFUSED
+        return voted(voting, comparison=self._comparison) if voting else REFUSED
 
 
-def most_frequent(labels: Sequence[str]) -> str:
-    """The label with the most votes; of several the one that comes first."""
-    return Counter(labels).most_common(1)[0][0]
+def voted(answers: Sequence[str], *, comparison: Comparison = "exact") -> str:
+    """What at least one answer comes to in a vote: of words if they are free text, else whole."""
+    if is_free_text(comparison):
+        return common_words(answers)
+    return most_frequent(answers, comparison=comparison)
+
+
+def most_frequent(labels: Sequence[str], *, comparison: Comparison = "exact") -> str:
+    """The label with the most votes; of several the one that comes first.
+
+    Numbers that are compared as such count alike; the answer is as the first of them is written.
+    """
+    votes = [counted_as(label, comparison) for label in labels]
+    return labels[votes.index(Counter(votes).most_common(1)[0][0])]
 
 
 def common_words(answers: Sequence[str]) -> str:

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, carry_back, is_free_text
+from sears_dsl.answers import Comparison, carry_back
 from sears_dsl.batch.guarding import chain_guarded
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
@@ -30,7 +30,7 @@ from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError, counted
-from sears_dsl.models.vote import common_words, most_frequent
+from sears_dsl.models.vote import voted
 from sears_dsl.repair.augmentation import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
@@ -204,7 +204,7 @@ def measure_amounts(
         for amount, of_amount in answers.items()
     }
     if "vote" in settings.amounts:
-        together = common_words if is_free_text(settings.comparison) else most_frequent
+        together = partial(voted, comparison=settings.comparison)
         voters = [answers[each] for each in _VOTERS]
         answers["vote"] = [
             [

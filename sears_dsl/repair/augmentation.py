@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sears_dsl.answers import Comparison, answer_text
+from sears_dsl.answers import Comparison, answer_text, counted_as
 from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import IdLedger, require_column, row_ids
@@ -80,14 +80,23 @@ class Expansion:
         """How many rows have a rewrite."""
         return len({each.row for each in self.rewrites})
 
-    def require_some(self, path: str) -> None:
-        """Raise an error if there is no rewrite at all."""
+    def require_some(self, path: str, *, oracle: Oracle | None = None) -> None:
+        """Raise an error if there is no rewrite at all; the oracle is the one that was asked."""
         if self.rewrites:
             return
         if self.left_out:
-            reasons = "; ".join(self.left_out)
-            raise DataError(f"every rewrite of {path} is left out: {reasons}")
+            raise all_left_out(path, self.left_out, oracle=oracle)
         raise nothing_changes(path)
+
+
+def all_left_out(path: str, left_out: Mapping[str, int], *, oracle: Oracle | None) -> DataError:
+    """Return the error for rules whose rewrites of a file or folder are all left out."""
+    if oracle is not None and set(left_out) == {REJECTED}:
+        return DataError(
+            f"the oracle {oracle.identity} rejects all {left_out[REJECTED]:,} rewrites of {path}",
+            help="it has to return true for a rewrite to keep, and false for one to reject",
+        )
+    return DataError(f"every rewrite of {path} is left out: {'; '.join(left_out)}")
 
 
 def nothing_changes(path: str) -> DataError:
@@ -130,8 +139,9 @@ def expand(
     numbers = {name: str(number) for number, name in enumerate(class_names)}
     label_of = {name: number for name, number in numbers.items() if number in names}
     label_of.update(zip(names, names, strict=True))
+    as_counted = {counted_as(name, comparison): label for name, label in label_of.items()}
     expectations = [
-        replace(each, label=label_of.get(label, label))
+        replace(each, label=as_counted.get(counted_as(label, comparison), label))
         for each in (rule.expectation for rule in matcher.rules)
         for label in [answer_text(each.label, comparison) or each.label]
     ]

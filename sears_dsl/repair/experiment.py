@@ -136,8 +136,8 @@ def repair(
         inputs.matcher, held_out.texts, labels=[of_row[0] for of_row in held_out.labels],
         guards=held_out.guards, **chosen,
     )  # fmt: skip
-    added.require_some(training.path)
-    expansion.require_some(held_out.path)
+    added.require_some(training.path, oracle=inputs.oracle)
+    expansion.require_some(held_out.path, oracle=inputs.oracle)
 
     @lru_cache(maxsize=1)  # the control follows the augmented rows of the same seed
     def augmented_by(seed: int) -> augmented_rows.AugmentedTable:
@@ -255,8 +255,6 @@ def _wrong(
 def _shared(held_out: LabelledRows, training: Table) -> int:
     """How many held-out rows are training rows too, in all that a model reads but choices."""
     names = [name for name in held_out.rows[0] if name != held_out.choices]
-    if not training.columns.keys() >= set(names):
-        return 0
 
     def text(name: str, value: object) -> str:
         whole = "" if is_missing(value) else str(value)

@@ -15,7 +15,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from sears_dsl import __version__
@@ -53,7 +52,7 @@ def check_origin(
     """
     # A search without labels counts the model's own answers as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
-    same = [each.path for each in rulesets if found_on(each) & rows]
+    same = found_on(rulesets, rows)
     if not same:
         return ()
     if not allowed:
@@ -62,7 +61,7 @@ def check_origin(
             help="measure on other rows, split off before `sears discover`; or give --same-rows, "
             "and the report will say so",
         )
-    names = ", ".join(Path(path).name for path in same)
+    names = ", ".join(same)
     return (f"The rules of {names} were found on the same rows that this report measures on.",)
 
 
@@ -119,7 +118,7 @@ def augment_table(
         scope=choices.scope, unit=choices.unit,
     )  # fmt: skip
     if required:
-        expansion.require_some(table.path)
+        expansion.require_some(table.path, oracle=oracle)
     augmentation = augmented_rows.augment(
         table, expansion, columns=columns, amount=choices.amount, balanced=choices.balanced,
         seed=choices.seed, rulesets=augmented_rows.named_rules(rulesets),

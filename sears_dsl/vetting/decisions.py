@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from sears_dsl.answers import label_text
 from sears_dsl.errors import DataError
 from sears_dsl.vetting.journal import JournalEntry
 
@@ -194,8 +195,9 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             picks.pop(key, None)
             picks[key] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
-            fields = (_need(entry, name, str) for name in ("template", "text", "label"))
-            sentence = RejectedSentence(*fields)
+            name, text, label = (_need(entry, each, str) for each in ("template", "text", "label"))
+            # Older journals have the label as its template writes it.
+            sentence = RejectedSentence(name, text, label_text(label) or "")
             rejected.pop(sentence, None)
             if _need(entry, "rejected", bool):
                 rejected[sentence] = None

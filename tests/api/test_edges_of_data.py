@@ -144,6 +144,9 @@ def test_a_file_that_several_names_stand_for_counts_once(rules: sears.Ruleset) -
     names = [".", "rules.sear", Path("template.sear").absolute()]
     assert len(sears.apply(["A movie."], names)) == 1
     assert sears.generate(names).columns["text"] == ["So."]
+    loaded = sears.load("rules.sear")
+    for twice in (["rules.sear", loaded], [loaded, sears.load("rules.sear")]):
+        assert len(sears.apply(["A movie."], twice)) == 1
     # Parts of one ruleset are not the same.
     assert len(sears.apply(["A movie, a play."], [rules[:1], rules[1:]])) == 2
 

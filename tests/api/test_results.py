@@ -406,7 +406,7 @@ def test_the_rules_that_are_judged_are_those_that_were_given(
     Path("mine.sear").write_text("play -> show\n", "utf-8")
     other = sears.load("mine.sear")
     for part in (rules[:1], rules + other, other + rules, rules.filter(lambda _: False)):
-        with pytest.raises(UsageError, match="these rules are in no file"):
+        with pytest.raises(UsageError, match=r"mine\.sear no longer has these rules"):
             sears.vet(predict, ROWS, part)
     with sears.vet(predict, ROWS, rules, reviewers=["ana"]) as page:
         assert page.columns["rule"] == ["movie -> film", "good -> fine"]
@@ -467,7 +467,7 @@ def test_an_audit_on_the_rows_of_the_search_says_so(
     found: sears.DiscoveryResult, tmp_path: Path
 ) -> None:
     found.save(tmp_path / "found.sear")
-    for rules, name in ((found, "<found>"), (tmp_path / "found.sear", r"found\.sear")):
+    for rules, name in ((found, "a search"), (tmp_path / "found.sear", r"found\.sear")):
         notes = "\n".join(sears.audit(predict, ROWS, rules, scorer=None).document.notes)
         assert re.search(f"The rules of {name} were found on these same rows", notes)
         assert "--" not in notes
@@ -487,6 +487,8 @@ def test_rules_are_known_by_their_rows_wherever_the_program_goes_and_whatever_th
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir("elsewhere")
     Path("found.sear").write_text("good -> fine\n", "utf-8")
+    notes = "\n".join(sears.audit(predict, ROWS, other + rules, scorer=None).document.notes)
+    assert "The rules of found.sear were found on these same rows" in notes
     for each in (rules, other + rules, rules[:1], found.ruleset, found.ruleset + other):
         notes = "\n".join(sears.audit(predict, ROWS, each, scorer=None).document.notes)
         assert "found on these same rows" in notes

@@ -312,10 +312,15 @@ def test_the_manifest_of_a_run_stays_readable(folder: Path) -> None:
 
 def test_a_noted_manifest_tells_no_rows(folder: Path) -> None:
     record_tagger(load(folder / "wh.sear"), Named("own:one", "2"))
-    assert found_on(load(folder / "wh.sear")) == set()
+    assert found_on([load(folder / "wh.sear")], {"5c4e"}) == []
     manifest = {"format": "sears-manifest", "version": 2, "data": {"sha256": "5c4e"}}
     (folder / "wh.manifest.json").write_text(json.dumps(manifest), "utf-8")
-    assert found_on(load(folder / "wh.sear")) == {"5c4e"}
+    found = load(folder / "wh.sear")
+    (folder / "own.sear").write_text("zebra -> horse\n", "utf-8")
+    own = Ruleset.from_rules(load(folder / "own.sear"), options=found.options)
+    both = replace(own, path="own.sear", origins=(folder / "own.sear", "af01")) + found
+    assert found_on([both], {"5c4e"}) == ["wh.sear"]
+    assert found_on([both, found], {"5c4e", "af01"}) == ["a search", "wh.sear"]
 
 
 def test_what_cannot_be_noted_is_refused(folder: Path) -> None:

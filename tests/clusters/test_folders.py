@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -171,21 +172,29 @@ def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
     assert (place / "out" / "part-1.parquet").read_bytes() == (place / "1.parquet").read_bytes()
 
 
-def test_without_its_oracle_no_part_is_augmented(place: Path) -> None:
+def test_an_oracle_that_rejects_all_of_a_folder_is_reported(place: Path) -> None:
+    (place / "strict.py").write_text("def keep(rows): return [False for row in rows]\n")
+    done = call("augment", "r.sear", "in", "-o", "out", "--oracle", "strict:keep", folder=place)
+    assert done.returncode == 2
+    assert re.search(r"the oracle strict:keep .* rejects all \d+ rewrites of in\b", done.stderr)
+    assert "it has to return true for a rewrite to keep" in done.stderr
+
+
+def test_where_the_oracle_is_missing_nothing_is_written(place: Path) -> None:
     options = ("--label", "label", "--oracle", "nowhere.jsonl")
     done = call("augment", "r.sear", "in", "-o", "out", *options, folder=place)
     assert done.returncode != 0
     assert "nowhere.jsonl is not an oracle: there is no such file" in done.stderr
-    assert not list((place / "out").glob("*.parquet"))
+    assert not (place / "out").exists()
 
 
 def test_another_oracle_is_not_resumed(place: Path) -> None:
     answers = "def keep(rows): return [{} for row in rows]\n"
-    command = ("augment", "r.sear", "in", "-o", "out", "--oracle", "choosy:keep")
-    (place / "choosy.py").write_text(answers.format(True))
+    command = ("augment", "r.sear", "in", "-o", "out", "--oracle", "fickle:keep")
+    (place / "fickle.py").write_text(answers.format(True))
     assert call(*command, folder=place).returncode == 0
-    (place / "choosy.py").write_text(answers.format("'film' in row['text']"))
-    del sys.modules["choosy"]  # as in another process
+    (place / "fickle.py").write_text(answers.format("'film' in row['text']"))
+    del sys.modules["fickle"]  # as in another process
     done = call(*command, "--resume", folder=place)
     assert done.returncode == 2
     assert "oracle was" in done.stderr

@@ -411,7 +411,7 @@ def test_sets_of_sets_and_of_imports_have_their_members() -> None:
 def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> None:
     (tmp_path / "both.sear").write_text(
         'set A = x | y\nrule film: movie -> film\n  test "movie" => "film"\n'
-        'template t: "{A} z"\n  label: p\n  test "x z" => "p"\n  test "z" => none\n'
+        'template t: "{A} z"\n  label: 1.0\n  test "x z" => "1"\n  test "z" => none\n'
     )
     done = call("test", "both.sear", folder=tmp_path)
     assert done.stdout == "3 tests of 1 rule and 1 template: 3 ok, 0 not ok\n"

@@ -115,6 +115,16 @@ def test_a_template_is_a_test_of_minimum_functionality(
     assert "praise" in suite.info["fine (template)"]["description"]
 
 
+def test_a_label_1_0_is_the_label_1(packages_from: Callable[[str], None]) -> None:
+    packages_from("fakes")
+    rules = parse('template t: "Good."\n  label: 1.0\nfilm -> flop\n  expect: label 1.0\n')
+    for label in ("1", "1.0"):
+        suite = checklist_suite(
+            [rules], ["A film ."], tagger=PinnedTagger(), label_values={label: 7}
+        )
+        assert [test.how["labels"] for test in suite.tests.values()] == [7, 7]
+
+
 def test_an_oracle_keeps_cases_out_of_the_suite(packages_from: Callable[[str], None]) -> None:
     packages_from("fakes")
 

@@ -95,8 +95,9 @@ def test_rules_ask_for_the_kind_of_tags_that_they_read(
         if read == wants:
             assert [each.text for each in nlp("A movie.")._.sears] == ["The film."]
         else:
-            with pytest.raises(UsageError, match="no earlier component of the pipeline sets any"):
+            with pytest.raises(UsageError, match="no earlier component") as told:
                 nlp("A movie.")
+            assert ("attribute_ruler" in told.value.help) == (read == "NOUN")
 
 
 def test_rules_of_a_language_without_a_tagger_match_the_words_of_its_pipeline(

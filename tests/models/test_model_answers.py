@@ -52,6 +52,11 @@ def test_only_rounding_is_forgiven(
     assert answers_equal(prediction, gold, comparison=comparison) is same
 
 
+def test_numbers_stay_as_they_are_written() -> None:
+    for value in (1, "1.0", 2**53 + 1, "0.50"):
+        assert answer_text(value, "within:1") == str(value)
+
+
 def test_labels_are_compared_exactly() -> None:
     assert answers_equal("1", "1")
     assert not answers_equal("Positive", "positive")

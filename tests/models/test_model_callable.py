@@ -212,6 +212,23 @@ def test_a_file_that_was_edited_counts_as_it_was_imported(folder: Path) -> None:
     assert reloaded.identity != before.identity
 
 
+def test_a_module_that_was_edited_after_its_import_is_not_taken_for_the_edited_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.syspath_prepend(str(folder))
+    path = folder / "imported_before.py"
+    path.write_text("def predict(texts): return ['old' for _ in texts]\n")
+    importlib.import_module("imported_before")
+    path.write_text("def predict(texts): return ['newer' for _ in texts]\n")
+    stale = load_predictor("imported_before:predict")
+    assert stale.predict(GOOD[:1]) == ["old"]
+    del sys.modules["imported_before"]
+    fresh = load_predictor("imported_before:predict")
+    assert fresh.predict(GOOD[:1]) == ["newer"]
+    assert fresh.identity != stale.identity
+
+
 # ---------------------------------------------------------------- objects of Python
 
 

@@ -337,6 +337,8 @@ def test_answers_of_another_kind_are_stored_apart(tmp_path: Path) -> None:
         stored = load_predictor(f"hf:{folder}", store=store, comparison="set")
         assert stored.predict(rows) == fresh
         assert stored.asked == 1
+        with pytest.raises(ModelError, match=rf"^hf:{folder} \(\w+\) takes one text or a pair"):
+            stored.predict([{"a": "good", "b": "good", "c": "good"}])
 
 
 def test_a_pipeline_that_gives_all_labels_is_asked_for_the_best(tmp_path: Path) -> None:

@@ -276,6 +276,16 @@ def test_a_rule_may_expect_a_set_of_labels() -> None:
     assert found.repair.rewritten.augmented.error == 0
 
 
+def test_a_rule_may_write_a_number_as_rows_do_not() -> None:
+    rows = [{"text": "a play", "label": 1.0}, {"text": "a movie", "label": 2.5}]
+    found = sears.fix(
+        rows, rows, sears.parse("movie -> play\n  expect: label 1"), label="label", seeds=1,
+        control=False, comparison="within:0.1",
+        train=lambda *_: lambda texts: [1.0 if "play" in text else 2.5 for text in texts],
+    )  # fmt: skip
+    assert found.repair.rewritten.augmented.error == 0
+
+
 def test_training_rows_need_all_columns_that_the_model_reads() -> None:
     rows = [{"question": "a movie", "context": str(n), "label": str(n % 2)} for n in range(4)]
     bare = [{"question": row["question"], "label": row["label"]} for row in rows]

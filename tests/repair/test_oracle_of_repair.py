@@ -43,8 +43,9 @@ def test_augment_leaves_out_what_the_oracle_rejects(tmp_path: Path) -> None:
 def test_from_python_an_oracle_that_rejects_all_or_raises_is_reported() -> None:
     rules = sears.parse(RULES)
     assert len(sears.augment(ROWS, rules, oracle=no_good)) == len(ROWS) + 12
-    with pytest.raises(DataError, match="is left out: the oracle rejects it"):
+    with pytest.raises(DataError, match=r"the oracle .* rejects all 24 rewrites") as told:
         sears.augment(ROWS, rules, oracle=lambda rewrites: [False for _ in rewrites])
+    assert "it has to return true for a rewrite to keep" in told.value.help
     with pytest.raises(ModelError, match="KeyError: 'stars'"):
         sears.augment(ROWS, rules, oracle=lambda rewrites: [each["stars"] for each in rewrites])
     with pytest.raises(UsageError, match="there is no such file"):

@@ -193,6 +193,28 @@ def test_generate_leaves_out_what_the_journal_rejects_and_counts_it(
     assert len(sears.generate(newer, oracle=journal)) == 15
 
 
+@pytest.mark.parametrize("written", ["1", "1.0"])
+def test_the_label_of_a_rejected_sentence_is_the_one_that_models_have(
+    tmp_path: Path, written: str
+) -> None:
+    path = tmp_path / "number.sear"
+    path.write_text('set KIND = film | comedy\ntemplate t: "A good {KIND}."\n  label: 1.0\n')
+    ruleset = load(path)
+    with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        session = TemplateSession(ruleset, journal)
+        # Older journals have the label as the template writes it.
+        sentence = {"template": "t", "text": "A good film.", "label": written, "rejected": True}
+        journal.append("sentence", sentence)
+        decide(session, "sentence", template="t", text="A good comedy.", rejected=True)
+        decide(session, "undo", task="read")
+        shown = session.template("t", first=0, most=2)["sentences"]
+        assert [each["text"] for each in shown if each["rejected"]] == ["A good film."]
+        decide(session, "sentence", template="t", text="A good comedy.", rejected=True)
+        assert journal.entries[-1].content["label"] == "1"
+    with pytest.raises(DataError, match="rejects all 2 sentences"):
+        sears.generate(path, oracle=tmp_path / "ana.jsonl")
+
+
 def test_an_oracle_that_rejects_all_or_raises_is_reported(file: Path) -> None:
     with pytest.raises(DataError, match="rejects all 16 sentences"):
         sears.generate(file, oracle=lambda rows: [False for _ in rows])

@@ -116,6 +116,7 @@ def _augment_folder(
 ) -> None:
     from sears_dsl.clusters.applying import AugmentPart
     from sears_dsl.clusters.parts import apply_to_parts
+    from sears_dsl.repair.augmentation import REJECTED, all_left_out
     from sears_dsl.runtime.folders import Folder
 
     recipe, _ = chosen.recipe_and_tagger(rules)
@@ -124,6 +125,7 @@ def _augment_folder(
         reading=shared.chosen_reading(vars(chosen)),
     )  # fmt: skip
     counts: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
     files = 0
     for done, record in apply_to_parts(
         work, Folder(data), Folder(output), workers=workers,
@@ -131,14 +133,20 @@ def _augment_folder(
         resume=chosen.resume,
     ):  # fmt: skip
         counts.update(record["rules"])
+        left_out.update(record["left_out"])
         files = done
-    totals = {"parts": files, "added": counts.total(), "rules": dict(counts)}
+    if left_out[REJECTED] and not counts.total():
+        raise all_left_out(data, left_out, oracle=chosen.oracle_for(recipe.rulesets))
+    totals = {
+        "parts": files, "added": counts.total(), "left_out": dict(left_out), "rules": dict(counts),
+    }  # fmt: skip
     if chosen.as_json:
         echo_json(totals)
     elif not chosen.quiet:
         console(stderr=True).print(
             f"{counted(counts.total(), 'new row')} in {counted(files, 'file')} of {output}"
         )
+        _print_left_out(left_out)
 
 
 def _manifest_beside(output: Path) -> Path:
@@ -176,8 +184,12 @@ def _print_augmented(
     )
     if data.limit is not None and data.added < data.limit:
         out.print(f"{data.limit:,} were requested, but the rules make no more from these rows")
-    for reason, count in record["left_out"].items():
-        out.print(f"{counted(count, 'rewrite')} left out: {reason}")
+    _print_left_out(record["left_out"])
     for note in record["notes"]:
         out.print(f"note: {note}")
     out.print(f"written: {written}")
+
+
+def _print_left_out(left_out: Mapping[str, int]) -> None:
+    for reason, count in left_out.items():
+        console(stderr=True).print(f"{counted(count, 'rewrite')} left out: {reason}")

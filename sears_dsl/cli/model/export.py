@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.answers import label_text
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.errors import UsageError, counted
@@ -103,10 +104,11 @@ def export_command(
 def _label_values(texts: Sequence[str], rulesets: Sequence[Ruleset]) -> dict[str, object]:
     templates = [each.metadata.label for ruleset in rulesets for each in ruleset.templates]
     rules = [rule.expectation.label for ruleset in rulesets for rule in ruleset.rules]
-    expected = sorted({*filter(None, (*rules, *templates))})
+    expected = sorted({*filter(None, map(label_text, (*rules, *templates)))})
     values: dict[str, object] = {}
     for text in texts:
-        label, _, value = text.partition("=")
+        written, _, value = text.partition("=")
+        label = label_text(written) or ""
         if not label or not value:
             raise UsageError(
                 f"--label-value {text} is not LABEL=VALUE", help="write --label-value negative=0"

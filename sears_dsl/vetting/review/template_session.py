@@ -57,7 +57,7 @@ class TemplateSession(ReviewSession):
             {
                 "id": name,
                 "text": print_template(sentences.template),
-                "label": sentences.template.metadata.label,
+                "label": sentences.label,
                 "verdict": self._verdict(name),
                 "rejected": sum(each.template == name for each in state.rejected),
             }
@@ -82,12 +82,11 @@ class TemplateSession(ReviewSession):
         """A template with a part of its sample."""
         sentences = self._known(name)
         sample = self._sample(name)
-        label = sentences.template.metadata.label or ""
         verdict = self.state.templates.get(name)
         return {
             "id": name,
             "text": print_template(sentences.template),
-            "label": label,
+            "label": sentences.label,
             "tags": list(sentences.template.metadata.tags),
             "why": sentences.template.metadata.why or "",
             "total": len(sample),
@@ -95,7 +94,8 @@ class TemplateSession(ReviewSession):
             "sentences": [
                 {
                     "text": text,
-                    "rejected": RejectedSentence(name, text, label) in self.state.rejected,
+                    "rejected": RejectedSentence(name, text, sentences.label)
+                    in self.state.rejected,
                 }
                 for text in sentences.texts(sample[first : first + most]).tolist()
             ],
@@ -109,8 +109,7 @@ class TemplateSession(ReviewSession):
             text, rejected = text_of(content, "text"), content.get("rejected")
             if text not in sentences or not isinstance(rejected, bool):
                 raise meaningless("text", text)
-            label = sentences.template.metadata.label or ""
-            return {"template": name, "text": text, "label": label, "rejected": rejected}
+            return {"template": name, "text": text, "label": sentences.label, "rejected": rejected}
         if kind != "template":
             raise meaningless("kind", kind)
         verdict = text_of(content, "verdict")
