@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import HALF_CHARACTER, UsageError
 from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
+from sears_dsl.paraphrasing.restoring import whole_word
 from sears_dsl.runtime.database import RunJournal
 
 OnPortion = Callable[[int, int], None]
@@ -247,23 +248,6 @@ def _look_up_or_ask(
 def _has_word(text: str, words: Sequence[str]) -> bool:
     """Whether a text contains one of these words, whole and in any casing."""
     return any(re.search(whole_word(word), text, re.IGNORECASE) for word in words)
-
-
-def whole_word(word: str, *, closed: bool = True) -> str:
-    """A pattern for a word or phrase as a whole; a clitic and its host are two words.
-
-    Unless the text is ``closed``, a word at its end may still grow, so that a match needs the
-    character after it.
-
-    Example:
-        >>> import re
-        >>> [bool(re.search(whole_word(word), "It isn't.")) for word in ("n't", "is", "sn")]
-        [True, True, False]
-    """
-    edge = r"(?!\w)" if closed else r"(?=\W)"
-    begin = r"(?<!\w)" if word[:1].isalnum() and not re.match("n['’]t", word, re.I) else ""
-    end = rf"(?:{edge}|(?=n['’]t{edge}))" if word[-1:].isalnum() else ""
-    return begin + re.sub("['’]", "['’]", re.escape(word)) + end
 
 
 def _text_of(paraphrase: FoundParaphrase | str) -> str:

@@ -38,8 +38,7 @@ import torch
 from sears_dsl.defaults import BEAM_WIDTH, PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.paraphrasing.memory import whole_word
-from sears_dsl.paraphrasing.restoring import Surface, natural_form
+from sears_dsl.paraphrasing.restoring import Surface, natural_form, whole_word
 from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
 from sears_dsl.translation.forced_scoring import Originals, read_originals
 from sears_dsl.translation.long_texts import sentences_of

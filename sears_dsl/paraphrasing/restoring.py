@@ -1,4 +1,4 @@
-"""The natural form of a sentence, and its paraphrases written as the sentence is written.
+"""The natural form of a sentence, its paraphrases written as it is written, its whole words.
 
 A sentence may be tokenized (``it 's a good movie .``), with odd spaces or characters that a model
 normalizes or does not have. It differs from its natural form in white space only.
@@ -16,8 +16,16 @@ _JOINED = re.compile(
     r"|(?<=[(\[{])\s+(?=\S)",  # opening punctuation
     re.IGNORECASE,
 )
-_ATOM = re.compile(r"\w+|[^\w\s]+")
-_OPENING = re.compile(r'(?<![^\s(\[{])"(?=\S)')
+# A word, with what nobody sees and with accents that stand after their letters, or signs.
+_MARKS = "\u00ad\u0300-\u036f\u200b-\u200f\u2060-\u2064\ufeff"
+_ATOM = re.compile(rf"[{_MARKS}]*\w[\w{_MARKS}]*|[^\w\s]+")
+_QUOTES = re.compile(r"['\"]+")
+# Straight quotes with their curly halves, and where a straight one opens something: a clitic of a
+# tokenized text does not.
+_CURLY = (
+    ("'", "‘", "’", re.compile(r"(?<![^\s(\[{])'(?!(?:s|re|ve|ll|d|m)\b)(?=\S)")),
+    ('"', "“", "”", re.compile(r'(?<![^\s(\[{])"(?=\S)')),
+)
 
 
 def natural_form(text: str) -> str:
@@ -68,10 +76,13 @@ class Surface:
 
     def _curled(self, text: str) -> str:
         """The text with curly quotes and long dashes, where the original has no others."""
-        if "’" in self._original and "'" not in self._original:
-            text = text.replace("'", "’")
-        if "”" in self._original and '"' not in self._original:
-            text = _OPENING.sub("“", text).replace('"', "”")
+        if "‘" in self._original and not set('"“”').intersection(self._original):
+            text = text.replace('"', "'")
+        for straight, opening, closing, where_it_opens in _CURLY:
+            if closing in self._original and straight not in self._original:
+                if opening in self._original:
+                    text = where_it_opens.sub(opening, text)
+                text = text.replace(straight, closing)
         for dash in "–—":
             if f" {dash} " in self._original and " - " not in self._original:
                 text = text.replace(" - ", f" {dash} ")
@@ -84,6 +95,11 @@ class Surface:
         matcher = SequenceMatcher(None, ours, atoms, autojunk=False)
         for ours_at, theirs_at, count in matcher.get_matching_blocks():
             source[theirs_at : theirs_at + count] = range(ours_at, ours_at + count)
+        if not set("‘’“”").isdisjoint(self._original):  # which is an opening one, `_curled` says
+            source = [
+                None if _QUOTES.fullmatch(atom) else place
+                for atom, place in zip(atoms, source, strict=True)
+            ]
         return source
 
     def _gap(self, left: int | None, right: int | None, gap: str) -> str:
@@ -100,3 +116,20 @@ class Surface:
         plain = self._plain[self._plain_spans[before][1] : self._plain_spans[after][0]]
         own = self._original[self._spans[before][1] : self._spans[after][0]]
         return own if plain == gap else gap
+
+
+def whole_word(word: str, *, closed: bool = True) -> str:
+    """A pattern for a word or phrase as a whole; a clitic and its host are two words.
+
+    Unless the text is ``closed``, a word at its end may still grow, so that a match needs the
+    character after it.
+
+    Example:
+        >>> import re
+        >>> [bool(re.search(whole_word(word), "It isn't.")) for word in ("n't", "is", "sn")]
+        [True, True, False]
+    """
+    edge = r"(?!\w)" if closed else r"(?=\W)"
+    begin = r"(?<!\w)" if word[:1].isalnum() and not re.match("n['’]t", word, re.I) else ""
+    end = rf"(?:{edge}|(?=n['’]t{edge}))" if word[-1:].isalnum() else ""
+    return begin + re.sub("['’]", "['’]", re.escape(word)) + end

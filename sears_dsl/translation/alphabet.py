@@ -19,7 +19,7 @@ from itertools import groupby
 from sears_dsl.errors import readable
 
 # Marks that mean the same, where the first of a line is the one that vocabularies have.
-_MARKS = ("'’‘‛`´ʼ′", '"“”„‟«»″', "-‐‑‒–—―−", "/⁄")
+_MARKS = ("'’‘‛`´ʼ′", '"“”„‟«»″', "-‐‑‒–—―−")
 _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 _CAPITALS = {letter.upper(): plain.upper() for letter, plain in _LETTERS.items()}
 _PLAIN = _CAPITALS | _LETTERS | {mark: same[0] for same in _MARKS for mark in same}
@@ -73,7 +73,7 @@ class Alphabet:
         the one behind it is as before. A rewrite with a placeholder too many has lost one.
         """
         places, others = list(self._places(text)), list(self._places(rewrite))
-        if places and rewrite.count(self.sign) > text.count(self.sign):
+        if places and self._stray(rewrite) > self._stray(text):
             return False
         return len(places) == len(others) and all(
             run == other and spaces == other_spaces and (before == left or behind == right)
@@ -81,6 +81,10 @@ class Alphabet:
                 places, others, strict=True
             )
         )
+
+    def _stray(self, text: str) -> int:
+        """How often a text has a placeholder's characters."""
+        return text.count(self.sign) + _WORD.findall(text).count(self._letter)
 
     def _places(self, text: str) -> Iterator[tuple[str, tuple[bool, bool], str, str]]:
         """Each unreadable run, whether spaces are beside it, the words before and behind it."""
@@ -106,12 +110,19 @@ class Alphabet:
 
     def _spelling(self, character: str) -> tuple[str, bool]:
         """How a character is spelled, and whether that is a placeholder."""
+        parts = unicodedata.normalize("NFKD", _PLAIN.get(character, character))
+        base = "".join(each for each in parts if not unicodedata.combining(each))
+        # A sign that is spelled in letters, such as ™, would join the word beside it.
+        is_word = _is_word(character)
+        if base.strip() and any(_is_word(each) != is_word for each in base):
+            return (self._letter if is_word else self.sign), True
         if self._reads(character):
             return character, False
-        parts = unicodedata.normalize("NFKD", _PLAIN.get(character, character))
-        base = "".join(_PLAIN.get(each, each) for each in parts if not unicodedata.combining(each))
         for spelling in (base, base.lower()):
             if spelling.strip() and all(map(self._reads, spelling)):
                 return spelling, False
-        word = character.isalnum() or character == "_"
-        return (self._letter if word else self.sign), True
+        return (self._letter if is_word else self.sign), True
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
