@@ -228,6 +228,20 @@ def test_known_rules_are_counted_with_the_articles_that_their_file_mends() -> No
     assert "an awesome" in found.ruleset.format()
 
 
+def test_a_known_file_that_sets_repair_is_read_as_it_says() -> None:
+    """A rule whose change would be mended away is not switched off."""
+    rules = "rule a: an -> a"
+    tagger = load_tagger()
+    tokens = tagger.tag(["She ate an apple."])
+    for options, texts, writable in (
+        ("", [], True),
+        ("option repair = off\n", ["She ate a apple."], False),
+    ):
+        known = KnownRules.of({"mine": parse(options + rules)}, tagger=tagger)
+        assert list(known.apply(tokens).texts) == texts
+        assert known.writable.tolist() == [writable]
+
+
 def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     (place / "mine.sear").write_text("great -> terrific", "utf-8")
     accepted = "readers accepted these rules in other texts; your rows are checked later\n"
