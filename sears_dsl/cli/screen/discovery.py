@@ -385,7 +385,12 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
     out.print(together, f"  (counted: {flips})", sep="\n")
     if not funnel.held_out:
         share = discovery.settings.holdout
-        why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
+        if share is not None:
+            why = f"--holdout {share:g}"
+        elif funnel.right < HOLDOUT_FROM:
+            why = f"fewer than {HOLDOUT_FROM} right rows"
+        else:
+            why = "rows with the same text are held out together, and the lot fell on none"
         out.print(
             f"no rows were held out ({why}), so these numbers are counted on the rows that the "
             "rules were found on"
