@@ -184,8 +184,13 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
     return table_lines(heads, rows, examples, width=width, right=(2, 3))
 
 
-def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
-    """Print the rules as in the paper's Table 3, or why there are none; then how it came about."""
+def print_discovery(
+    out: Console, discovery: Discovery, output: Path, *, notes: Sequence[str] = ()
+) -> None:
+    """Print the rules as in the paper's Table 3, or why there are none; then how it came about.
+
+    ``notes`` say that the rules that nearly passed were not written.
+    """
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
@@ -202,7 +207,9 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
         out.print(f"the time budget cut these stages short: {stages}")
     out.print(f"written: {output}, {output.stem}.manifest.json, {output.stem}.md")
-    if near := len(discovery.near_rules):
+    if notes:
+        out.print(*notes, sep="\n")
+    elif near := len(discovery.near_rules):
         file, one = closest_path(output), near == 1
         out.print(
             f"{counted(near, 'rule')} that nearly passed {'is' if one else 'are'} in {file}; "
