@@ -182,16 +182,15 @@ def discover(
     )
     candidates = outcome.candidates
     on_progress("selecting rules", 0, len(candidates.passed))
-    coverage, scores = _covered(search, candidates)
     p_values = flip_p_values(
         candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
         base_rows=outcome.base_rows, proposed_here=settings.order == "paper",
     )  # fmt: skip
     q_values = flip_q_values(candidates.counted, p_values)
     # The paper's selection, or with rules that surely flip more often than rewordings in general.
-    certain = None if settings.order == "paper" else q_values[candidates.passed] <= CERTAIN
-    across = _across(search, candidates, searched, coverage, scores)
-    selection = _selected(across, candidates, settings, len(searched), certain)
+    certain = None if settings.order == "paper" else q_values <= CERTAIN
+    outcome, coverage, scores, selection = _selected(search, outcome, searched, certain)
+    candidates, closest = outcome.candidates, outcome.closest(outcome.candidates)
     scores = complete_scores(
         candidates.applications, candidates.passed[list(selection.rules)],
         scorer=search.remembered, scores=scores,
@@ -207,9 +206,9 @@ def discover(
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
-        closest=outcome.closest, known=outcome.known,
+        closest=closest, known=outcome.known,
         near_rules=near_rules(
-            searched.texts, outcome.near, outcome.closest, least=settings.flips(len(searched)),
+            searched.texts, outcome.near, closest, least=settings.flips(len(searched)),
             taken=[each.id for each in rules],
         ),
         cut_short=tuple(search.budget.reached),
@@ -257,19 +256,31 @@ def _funnel(
 
 
 def _selected(
-    coverage: Coverage,
-    candidates: Candidates,
-    settings: Settings,
-    searched: int,
-    certain: NDArray[np.bool_] | None,
-) -> RuleSelection:
-    """The selected rules; known ones that flip too few rows only fill places that are left."""
-    few = candidates.known & (candidates.flips < settings.known_flips(searched))
-    last = np.flatnonzero(few[candidates.passed]).tolist()
-    first = select(coverage, settings.rules, certain=certain, excluded=last)
-    if not last:
-        return first
-    return select(coverage, settings.rules, certain=certain, start=first.rules)
+    search: Search, outcome: SearchOutcome, right: RightRows, certain: NDArray[np.bool_] | None
+) -> tuple[SearchOutcome, Coverage, NDArray[np.float64], RuleSelection]:
+    """The selected rules, with what the rules that pass cover and S of their flips.
+
+    Known rules that flip too few rows only fill places that are left; where none is, they do not
+    pass. ``certain``, bool (rules,), are rules that surely flip more often than rewordings do.
+    """
+    candidates, size = outcome.candidates, search.settings.rules
+
+    def select_from(
+        passing: Candidates, start: Sequence[int] = ()
+    ) -> tuple[Coverage, NDArray[np.float64], RuleSelection]:
+        coverage, scores = _covered(search, passing)
+        surely = None if certain is None else certain[passing.passed]
+        across = _across(search, passing, right, coverage, scores)
+        return coverage, scores, select(across, size, certain=surely, start=start)
+
+    few = candidates.known & (candidates.flips < search.settings.known_flips(len(right)))
+    enough = outcome.without(few)
+    passed = enough.candidates.passed
+    coverage, scores, selection = select_from(enough.candidates)
+    if len(selection.rules) == size or len(passed) == len(candidates.passed):
+        return enough, coverage, scores, selection
+    start = np.searchsorted(candidates.passed, passed[list(selection.rules)]).tolist()
+    return outcome, *select_from(candidates, start)
 
 
 def _across(

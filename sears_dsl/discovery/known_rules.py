@@ -2,9 +2,10 @@
 
 Each rule keeps the name of the ruleset that it comes from, and is read under the options and sets
 of its own file, except that English ones mend articles, so that they do the same in a file with new
-rules that need that. Rules that must change the answer, or lead to a label (``expect``), are left
-out: a flip is no mistake there. The same seed asks about the same rows. All shipped rules on a few
-hundred rows take some two seconds, and need no translation model and no score.
+rules that need that. Where a file sets ``repair`` itself, that holds. Rules that must change the
+answer, or lead to a label (``expect``), are left out: a flip is no mistake there. The same seed
+asks about the same rows. All shipped rules on a few hundred rows take some two seconds, and need no
+translation model and no score.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError, listed
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import RepairOption, Rule
+from sears_dsl.language.rule import OptionLine, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.files import read_numbers_file, resource_folder
@@ -75,7 +76,10 @@ class KnownRules:
     def writable(self) -> NDArray[np.bool_]:
         """Whether a found file can hold each rule beside others; see `is_writable`."""
         pairs = zip(self.rules, self.scopes, strict=True)
-        return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
+        return np.array(
+            [is_writable(rule, scope) and _mends_if_english(scope) for rule, scope in pairs],
+            np.bool_,
+        )
 
     @cached_property
     def accepted(self) -> NDArray[np.bool_]:
@@ -106,12 +110,13 @@ class KnownRules:
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
         """Compile rulesets by name, without the rules that do not keep the answer."""
-        repair: RepairOption = "on" if tagger.language == "en" else "off"
         tried = {
-            name: replace(each, rules=tuple(rule for rule in each.rules if rule.keeps_label),
-                          options=replace(each.options, repair=repair))
+            name: replace(
+                _with_repair(each, tagger),
+                rules=tuple(rule for rule in each.rules if rule.keeps_label),
+            )
             for name, each in rulesets.items()
-        }  # fmt: skip
+        }
         of_rules = [(name, ruleset) for name, ruleset in tried.items() for _ in ruleset.rules]
         others = {
             name: [each.name or print_rule(each) for each in ruleset.rules if not each.keeps_label]
@@ -123,6 +128,19 @@ class KnownRules:
             scopes=tuple(ruleset for _, ruleset in of_rules),
             left_out={name: names for name, names in others.items() if names},
         )
+
+
+def _with_repair(ruleset: Ruleset, tagger: Tagger) -> Ruleset:
+    """The ruleset mending articles, if these are English and its file does not say whether to."""
+    stated = [each.node.name for each in ruleset.layout if isinstance(each.node, OptionLine)]
+    if "repair" in stated or tagger.language != "en":
+        return ruleset
+    return replace(ruleset, options=replace(ruleset.options, repair="on"))
+
+
+def _mends_if_english(scope: Ruleset) -> bool:
+    """Whether a ruleset does with articles what a file of found rules may have to."""
+    return scope.options.language != "en" or scope.options.repair == "on"
 
 
 def load_known(

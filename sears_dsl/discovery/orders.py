@@ -169,11 +169,22 @@ class SearchOutcome:
     base_rate: float  # how often a rewording that keeps the meaning flips its row
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
-    closest: tuple[NearMiss, ...] = ()
+    # The rules that lacked least, given the candidates and which of them pass
+    closest: Callable[[Candidates], tuple[NearMiss, ...]] = lambda candidates: ()
     # Rules that text did not let pass and that the model was asked about though; those may be
     # reported that pass here
     near: Candidates = field(default_factory=lambda: Candidates(()))
     known: KnownFlips | None = None
+
+    def without(self, few: NDArray[np.bool_]) -> SearchOutcome:
+        """The outcome where these rules, bool (rules,), flip too few rows to pass."""
+        passed = self.candidates.passed
+        enough = passed[~few[passed]]
+        with_enough_flips = self.counts["with_enough_flips"] - (len(passed) - len(enough))
+        return replace(
+            self, candidates=replace(self.candidates, passed=enough),
+            counts={**self.counts, "with_enough_flips": with_enough_flips},
+        )  # fmt: skip
 
 
 # Shares of the questions that are left: what known rules may take, what may be asked about rules
@@ -223,8 +234,9 @@ class MeaningFirst:
         near = self._ask_though_refused(failed, base_rate=base_rate)
         return SearchOutcome(
             candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known, near=near,
-            closest=self._with_changed(
-                closest_rules(tried, often, judgements.failed, near, self.least), judgements.failed
+            closest=lambda candidates: self._with_changed(
+                closest_rules(candidates, often, judgements.failed, near, self.least),
+                judgements.failed,
             ),
             counts={
                 "known": 0 if known is None else known.acting, "skipped": skipped,

@@ -110,7 +110,8 @@ def is_writable(rule: Rule, scope: Ruleset) -> bool:
 
     A file has one set of options. A rule can express casing: words that are read exactly get
     quotes. It cannot express another tag set. Nor can a rule without a word, read with exact case,
-    keep from following the casing of the text. In English, a search reads all with `repair = on`.
+    keep from following the casing of the text. In English, a search reads all with `repair = on`
+    but files that set `repair` themselves.
     """
     # A search has one tagger, so all its rules are of one language.
     if replace(scope.options, case="smart", language="en", repair="off") != Options():

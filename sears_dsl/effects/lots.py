@@ -7,11 +7,16 @@ added later move no other row.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
+
+# More of the rows than this are not kept together because they share texts: nearly none, or nearly
+# all, would be held out.
+_LARGEST_GROUP = 0.1
 
 
 def hold_out(
@@ -29,10 +34,15 @@ def together(rows: Sequence[Sequence[str]]) -> list[str]:
     """For each row, of several texts, what is the same for all rows that share one of them.
 
     Rows that share texts with the same row stay together, too. It is the first of all their texts.
+    Blank texts are not shared. Where more than a tenth of the rows would stay together, such as
+    those that all ask the same question, only rows with all texts the same do.
 
     Example:
-        >>> together([("a", "b"), ("c", "d"), ("d", "B"), ("e", "f")])
-        ['a', 'a', 'a', 'e']
+        >>> others = [(f"first {n}", f"second {n}") for n in range(40)]
+        >>> together([("a", "b"), ("c", "d"), ("d", "B"), ("e", ""), ("f", ""), *others])[:5]
+        ['a', 'a', 'a', 'e', 'f']
+        >>> len(set(together([(f"first {n % 20}", "all the same") for n in range(40)])))
+        20
     """
     first: dict[str, str] = {}
 
@@ -41,11 +51,15 @@ def together(rows: Sequence[Sequence[str]]) -> list[str]:
             first[text] = text = first[before]
         return text
 
-    keys = [[" ".join(text.casefold().split()) for text in row] for row in rows]
+    whole = [[" ".join(text.casefold().split()) for text in row] for row in rows]
+    keys = [[text for text in row if text] or [""] for row in whole]
     for row in keys:
         least = min(map(root, row))
         first |= dict.fromkeys(map(root, row), least)
-    return [root(row[0]) for row in keys]
+    groups = [root(row[0]) for row in keys]
+    if max(Counter(groups).values(), default=0) > _LARGEST_GROUP * len(rows):
+        return ["\n".join(row) for row in whole]
+    return groups
 
 
 def by_lot(texts: Sequence[str], purpose: str) -> NDArray[np.int64]:

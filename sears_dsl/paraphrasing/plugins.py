@@ -193,19 +193,28 @@ class OwnParaphraser:
     ) -> Iterator[list[list[str]]]:
         where = f"{self.name}: paraphrase_each"
         unanswered: deque[list[str]] = deque()
+        of_groups: list[Exception] = []
 
         def asked() -> Iterator[list[str]]:
-            for group in groups:
-                unanswered.append(list(group))
-                yield list(group)
+            try:
+                for group in groups:
+                    unanswered.append(list(group))
+                    yield list(group)
+            except Exception as error:
+                of_groups.append(error)
+                raise
 
         questions = asked()
-        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
-            for answers in function(questions):
-                if not unanswered:
-                    raise _wrong(f"{where} gave an answer before it took a group of sentences")
-                yield self._checked(where, unanswered.popleft(), python_values(answers))
-        next(questions, None)  # a group that it did not even take
+        try:
+            with foreign_code(self.name, help=_FOR_EVERY_TEXT):
+                for answers in function(questions):
+                    if not unanswered:
+                        raise _wrong(f"{where} gave an answer before it took a group of sentences")
+                    yield self._checked(where, unanswered.popleft(), python_values(answers))
+            next(questions, None)  # a group that it did not even take
+        finally:
+            if of_groups:  # raised by who asks, not by the object that was asked
+                raise of_groups[0]
         if unanswered:
             raise _wrong(f"{where} gave no answer for {_sentences(unanswered[0])}")
 

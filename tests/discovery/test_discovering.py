@@ -207,6 +207,22 @@ def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning
     assert not found.rules
 
 
+def test_a_search_into_a_folder_of_known_rules_can_be_repeated(place: Path) -> None:
+    """What it wrote there is no known rule of the next search, unless it is named."""
+    folder = place / "mine"
+    folder.mkdir()
+    (folder / "own.sear").write_text("movie -> film", "utf-8")
+    known = ["--no-known", "--known", "mine"]
+    first = call("-o", "mine/found.sear", known=known)
+    assert first.exit_code == 0, first.output
+    written = (folder / "found.sear").read_bytes()
+    again = call("-o", "mine/found.sear", known=known)
+    assert again.exit_code == 0, again.output
+    assert (folder / "found.sear").read_bytes() == written
+    named = call("-o", "mine/found.sear", known=[*known, "--known", "mine/found.sear"])
+    assert "mine/found.sear is an input of this command" in named.output
+
+
 def test_known_rules_are_counted_with_the_articles_that_their_file_mends() -> None:
     names = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fred", "Gina", "Hans", "Ida", "Jan")
     rows = [(f"{each} saw a great {what} .", "good") for each in names for what in ("play", "dog")]
@@ -226,6 +242,20 @@ def test_known_rules_are_counted_with_the_articles_that_their_file_mends() -> No
     assert found.rules[0].flips == len(rows)
     assert found.ruleset.rules[0].metadata.tests[0].expected is not None
     assert "an awesome" in found.ruleset.format()
+
+
+def test_a_known_file_that_sets_repair_is_read_as_it_says() -> None:
+    """A rule whose change would be mended away is not switched off."""
+    rules = "rule a: an -> a"
+    tagger = load_tagger()
+    tokens = tagger.tag(["She ate an apple."])
+    for options, texts, writable in (
+        ("", [], True),
+        ("option repair = off\n", ["She ate a apple."], False),
+    ):
+        known = KnownRules.of({"mine": parse(options + rules)}, tagger=tagger)
+        assert list(known.apply(tokens).texts) == texts
+        assert known.writable.tolist() == [writable]
 
 
 def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:

@@ -533,3 +533,15 @@ def test_a_rule_that_acts_at_too_few_places_lacks_text() -> None:
     search = discovery(funnel=NOTHING, closest=(rare,))
     assert "| text that it changes |" in _closest(search)[-1]
     assert "--text FILE" in shown(search)
+
+
+@pytest.mark.parametrize(
+    ("right", "why"), [(99, "fewer than 100 right rows"), (400, "the lot fell on none")]
+)
+def test_why_no_rows_were_held_out_is_so(right: int, why: str) -> None:
+    funnel = replace(FUNNEL, right=right, held_out=0, held_out_unasked=0, held_out_flipped=None)
+    done = discovery(rules=(found("film -> movie"),), funnel=funnel)
+    shown = io.StringIO()
+    print_discovery(Console(file=shown, width=200), done, Path("found.sear"))
+    assert "no rows were held out (" in shown.getvalue()
+    assert why in shown.getvalue()

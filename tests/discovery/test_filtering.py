@@ -354,3 +354,20 @@ def test_rows_of_two_texts_that_share_one_are_on_the_same_side() -> None:
     assert len(set(groups)) == 50
     assert all(groups[3 * n] == groups[3 * n + 152] == groups[300 + n] for n in range(50))
     assert together(pairs[::-1]) == groups[::-1]
+
+
+@pytest.mark.parametrize("shared", ["Is it positive?", "", " "])
+def test_a_second_text_that_all_rows_share_does_not_put_them_on_one_side(shared: str) -> None:
+    """Nor does a blank one; rows with both texts the same stay together."""
+    pairs = [(f"text {n % 100}", shared) for n in range(200)]
+    groups = together(pairs)
+    assert len(set(groups)) == 100
+    assert groups[:100] == groups[100:]
+    searched, held = hold_out(groups, seed=0, share=0.3)
+    assert 30 < len(held) < 90
+    assert len(searched) + len(held) == 200
+
+
+def test_blank_texts_join_no_rows() -> None:
+    pairs = [*((f"a {n}", "") for n in range(10)), *((f"b {n}", f"c {n}") for n in range(300))]
+    assert len(set(together(pairs))) == 310

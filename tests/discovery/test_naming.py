@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sears_dsl as sears
 from sears_dsl.discovery.names import names_of, valid_id, valid_ids
+from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import SearsError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
@@ -145,3 +146,13 @@ def test_a_known_rule_that_acts_in_few_rows_or_is_careless_hides_no_new_one(meta
     assert "movie-to-film" in {each.id for each in result.rules}
     [flips] = {each.flips for each in result.rules}
     assert flips > 1
+
+
+def test_names_in_other_bytes_can_be_written_also_in_lists() -> None:
+    """Such as columns of a file, whose names need not be characters."""
+    data = DataIdentity(
+        sha256="0" * 64, rows=1, column="a\udce9", label=None, also=("b\udce9", "c"),
+        spans=("d\udce9",),
+    )  # fmt: skip
+    assert (data.column, data.also, data.spans) == ("a\ufffd", ("b\ufffd", "c"), ("d\ufffd",))
+    assert DataIdentity.model_validate_json(data.model_dump_json()) == data

@@ -142,6 +142,17 @@ def test_the_command_writes_the_same_file_twice_and_the_last_line_names_it(
     assert (again.returncode, again.stderr) == (0, "")
     assert [(folder / name).read_bytes() for name in names] == written
     assert result.closest == load("found.closest.sear")
+    # What a person changed stays, and the search ends as it should.
+    (folder / names[0]).write_bytes(written[0] + b"good -> fine\n")
+    changed = call("discover", *options, "-o", "found.sear", folder=folder)
+    assert changed.returncode == 0, changed.stderr
+    assert "written: found.sear" in changed.stderr
+    assert changed.stderr.splitlines()[-1].startswith(
+        "note: found.closest.sear was changed after a search had written it, so"
+    )
+    assert (folder / names[0]).read_bytes() == written[0] + b"good -> fine\n"
+    assert not list(folder.glob("*.partial*"))
+    (folder / names[0]).write_bytes(written[0])
     # It says of the run what the manifest of the found rules says, so an audit knows the rows.
     manifests = [json.loads((folder / name).read_text("utf-8"))
                  for name in ("found.manifest.json", names[1])]  # fmt: skip

@@ -694,6 +694,10 @@ def test_known_rules_of_one_flip_take_no_place_of_rules_that_flip_enough(rules: 
     )  # fmt: skip
     of_one_flip = ["danced -> jumped", "walked -> strolled"][: rules - 2]
     assert [each.text for each in found.rules] == ["story -> tale", "good -> nice", *of_one_flip]
+    # Where no place is left for them, they are not counted among the rules that flip enough rows.
+    funnel = found.funnel
+    counts = (funnel.passing, funnel.with_enough_flips, funnel.without_place)
+    assert counts == ((2, 2, 0) if rules == 2 else (4, 4, 4 - rules))
 
 
 def test_places_left_by_repeats_go_to_known_rules_of_one_flip() -> None:

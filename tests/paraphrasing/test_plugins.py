@@ -166,6 +166,31 @@ def test_wrong_answers_of_further_methods_are_reported(
     assert caught.value.help
 
 
+@pytest.mark.parametrize("swallows", [False, True])
+def test_an_error_of_who_asks_is_not_laid_to_the_object(swallows: bool) -> None:
+    def groups() -> Iterator[list[str]]:
+        yield ["A film."]
+        raise OSError("the disk is full")
+
+    def answers(groups: Iterator[Sequence[str]]) -> Iterator[list[list[str]]]:
+        while True:
+            try:
+                group = next(groups, None)
+            except OSError:
+                if swallows:
+                    return
+                raise
+            if group is None:
+                return
+            yield [[] for _ in group]
+
+    part: Any = Thorough()
+    part.paraphrase_each = answers
+    source: Any = as_paraphraser(part)
+    with pytest.raises(OSError, match="the disk is full"):
+        list(source.paraphrase_each(groups()))
+
+
 @pytest.mark.parametrize("further", ["", "    def too_long(self, texts): return [False]\n"])
 def test_an_object_is_known_again_by_its_code_and_its_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, further: str

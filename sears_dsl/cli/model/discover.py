@@ -139,6 +139,7 @@ def discover_command(output: Path, **options: Any) -> None:
             f"--across {chosen.across} needs several models, and one is given: name several: "
             "--model every:SPEC,SPEC"
         )
+    chosen = replace(chosen, known=_without_output(chosen.known, output))
     _refuse_overwriting(output, chosen)
     settings, quiet = chosen.settings(), chosen.quiet
     with (
@@ -170,14 +171,35 @@ def discover_command(output: Path, **options: Any) -> None:
         participants = participants_of(
             work.predictor, work.parts, label=chosen.label, also=chosen.also
         )
-        manifest = write_discovery(discovery, output, participants=participants, tagger=work.tagger)
+        notes: list[str] = []
+        manifest = write_discovery(
+            discovery, output, participants=participants, tagger=work.tagger, note=notes.append
+        )
         work.run.keep = discovery.budget_reached
     if chosen.as_json:
         echo_document(manifest.model_dump_json())
     elif not quiet:
         from sears_dsl.cli.screen.discovery import print_discovery
 
-        print_discovery(console(stderr=True), discovery, output)
+        print_discovery(console(stderr=True), discovery, output, notes=notes)
+        return
+    for sentence in notes:  # also where nothing else is printed, since a file is missing
+        click.echo(sentence, err=True)
+
+
+def _without_output(known: Sequence[str], output: Path) -> tuple[str, ...]:
+    """The names of known rules, without what an earlier search wrote to a folder among them.
+
+    A folder with nothing else keeps its name: that what it has would be replaced is an error.
+    """
+    from sears_dsl.catalogue import names_without
+    from sears_dsl.runtime.files import is_folder
+
+    return tuple(
+        part
+        for name in known
+        for part in (is_folder(Path(name)) and names_without([name], [str(output)])) or [name]
+    )
 
 
 def _refuse_overwriting(output: Path, chosen: DiscoverOptions) -> None:

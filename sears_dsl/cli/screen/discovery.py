@@ -7,17 +7,16 @@ in the numbers of this run.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from shlex import quote
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from sears_dsl.catalogue import closest_path, shipped_rulesets
-from sears_dsl.cli.screen.console import excerpt
+from sears_dsl.cli.screen.example_table import RewrittenExample, table_lines
 from sears_dsl.discovery.counts import HALF
 from sears_dsl.discovery.result.report import came_close, rate_cells, rounded
 from sears_dsl.discovery.settings import CERTAIN, HOLDOUT_FROM, STAGE_NAMES
-from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import counted, listed
 from sears_dsl.language.printer import print_rule
 from sears_dsl.statistics import wilson_interval
@@ -32,74 +31,8 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
-RewrittenExample: TypeAlias = tuple[str, str, str]
-"""A text, its rewrite, and what is printed after it."""
-
-_GAP = 2
 # How many rules a sentence names.
 _NAMED = 3
-# The least and the most width of an example beside its line, and of the first column.
-_LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST, _MOST_FIRST = 40, 90, 20, 40
-
-
-def table_lines(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    examples: Sequence[RewrittenExample | None],
-    *,
-    width: int,
-    right: Collection[int] = (),
-) -> Iterator[Text]:
-    """Yield the lines of a table, heads first; cells missing at the end of a row are empty.
-
-    A first cell that is too long for its column is not cut: the others stand on the next line.
-    """
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    cells = [[*row, *[""] * (len(heads) - len(row))] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
-    widths[0] = max(size for row in (heads, *cells) if (size := cell_len(row[0])) <= _MOST_FIRST)
-    spare = width - sum(widths) - _GAP * (len(widths) - 1)
-    if spare < 0:
-        widths[0] = max(_LEAST_FIRST, widths[0] + spare)
-    behind = max((cell_len(each[2]) for each in examples if each), default=0)
-    beside = any(examples) and spare - _GAP - behind >= _LEAST_ROOM
-    room = min(_MOST_ROOM, spare - _GAP) if beside else width - _GAP
-
-    def line(row: Sequence[str]) -> Text:
-        text = Text()
-        for place, (cell, size) in enumerate(zip(row, widths, strict=True)):
-            part = Text(cell)
-            part.truncate(size, overflow="ellipsis")
-            part.align("right" if place in right else "left", size)
-            text.append(" " * _GAP if place else "").append_text(part)
-        return text
-
-    def shown(example: RewrittenExample) -> Text:
-        original, rewritten, after = example
-        change = [Edit(0, len(original), original, rewritten)]
-        text = excerpt(original, change, width=max(1, room - cell_len(after)))
-        return text.append(after, style="dim")
-
-    head = line(heads)
-    if beside:
-        head.append(" " * _GAP + "example")
-    head.rstrip()
-    yield head
-    for row, example in zip(cells, examples, strict=True):
-        is_long = cell_len(row[0]) > widths[0]
-        if is_long:
-            yield Text(row[0])
-        text = line(["", *row[1:]] if is_long else row)
-        if beside and example:
-            text.append(" " * _GAP).append_text(shown(example))
-        text.rstrip()
-        yield text
-        if example and not beside:
-            yield Text(" " * _GAP).append_text(shown(example))
-
-
 # Screens narrower than this leave out rates.
 _NARROW = 120
 _SHOWN = 10
@@ -184,8 +117,13 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
     return table_lines(heads, rows, examples, width=width, right=(2, 3))
 
 
-def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
-    """Print the rules as in the paper's Table 3, or why there are none; then how it came about."""
+def print_discovery(
+    out: Console, discovery: Discovery, output: Path, *, notes: Sequence[str] = ()
+) -> None:
+    """Print the rules as in the paper's Table 3, or why there are none; then how it came about.
+
+    ``notes`` say that the rules that nearly passed were not written.
+    """
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
@@ -202,7 +140,9 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
         out.print(f"the time budget cut these stages short: {stages}")
     out.print(f"written: {output}, {output.stem}.manifest.json, {output.stem}.md")
-    if near := len(discovery.near_rules):
+    if notes:
+        out.print(*notes, sep="\n")
+    elif near := len(discovery.near_rules):
         file, one = closest_path(output), near == 1
         out.print(
             f"{counted(near, 'rule')} that nearly passed {'is' if one else 'are'} in {file}; "
@@ -385,7 +325,12 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
     out.print(together, f"  (counted: {flips})", sep="\n")
     if not funnel.held_out:
         share = discovery.settings.holdout
-        why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
+        if share is not None:
+            why = f"--holdout {share:g}"
+        elif funnel.right < HOLDOUT_FROM:
+            why = f"fewer than {HOLDOUT_FROM} right rows"
+        else:
+            why = "rows with the same text are held out together, and the lot fell on none"
         out.print(
             f"no rows were held out ({why}), so these numbers are counted on the rows that the "
             "rules were found on"

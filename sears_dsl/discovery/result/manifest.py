@@ -29,7 +29,9 @@ class JsonRecord(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _as_utf8(cls, value: Any) -> Any:
-        """A file may have a name in other bytes, and be named in any field."""
+        """A file may have a name in other bytes, and be named in any field, alone or in a list."""
+        if type(value) in (tuple, list):
+            return type(value)(readable(each) if isinstance(each, str) else each for each in value)
         return readable(value) if isinstance(value, str) else value
 
 

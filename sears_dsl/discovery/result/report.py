@@ -8,7 +8,7 @@ tests that the rules carry.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from math import floor
@@ -90,12 +90,18 @@ def _name_of_ruleset(stem: str) -> str:
 
 
 def write_discovery(
-    discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
+    discovery: Discovery,
+    path: Path,
+    *,
+    participants: Participants,
+    tagger: Tagger,
+    note: Callable[[str], None] | None = None,
 ) -> Manifest:
     """Write the ruleset, its manifest and a report beside it, and the rules that nearly passed.
 
     Makes the folder if it is missing. If no rule nearly passed, those of an earlier search are
-    removed.
+    removed. If a person changed those of an earlier search, they stay: ``note`` is called with a
+    sentence that says so; without it, that is an error.
     """
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
@@ -106,21 +112,33 @@ def write_discovery(
     write_atomically(path, text)
     write_manifest(manifest, manifest_path(path))
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
-    _write_closest(discovery, closest_path(path), manifest, tagger=tagger)
+    _write_closest(discovery, closest_path(path), manifest, tagger=tagger, note=note)
     return manifest
 
 
-def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagger: Tagger) -> None:
+def _write_closest(
+    discovery: Discovery,
+    path: Path,
+    manifest: Manifest,
+    *,
+    tagger: Tagger,
+    note: Callable[[str], None] | None,
+) -> None:
     if not discovery.near_rules:
         _remove_closest(path)
         return
     text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     if is_file(path) and not _is_as_written(path, now=text):
-        raise DataError(
+        problem = (
             f"{path} was changed after a search had written it, so the rules that nearly passed "
-            "now were not written",
-            help="rename it, and save or --resume the search again; its other files are complete",
+            "now were not written"
         )
+        if note is None:
+            raise DataError(
+                problem, help="rename it, and save the search again; its other files are complete"
+            )
+        note(f"note: {problem}; to get them, rename it and search again")
+        return
     own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
     write_atomically(path, text)
     write_manifest(own, manifest_path(path))
