@@ -84,7 +84,8 @@ class Alphabet:
 
     def _stray(self, text: str) -> int:
         """How often a text has a placeholder's characters."""
-        return text.count(self.sign) + _WORD.findall(text).count(self._letter)
+        signs = text.count(self.sign) if self.sign else 0
+        return signs + _WORD.findall(text).count(self._letter)
 
     def _places(self, text: str) -> Iterator[tuple[str, tuple[bool, bool], str, str]]:
         """Each unreadable run, whether spaces are beside it, the words before and behind it."""

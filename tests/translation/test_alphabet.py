@@ -45,6 +45,13 @@ def test_a_vocabulary_without_capitals_or_stars_has_other_spellings() -> None:
     assert small.spelled("A bad 💩 ÄCE xx!") == "a bad . ace a."
 
 
+def test_a_vocabulary_may_have_no_placeholder() -> None:
+    bare = Alphabet(lambda each: each in "abc ")
+    assert bare.spelled("a 😍 b") == "a  b"
+    assert bare.keeps_in_place("a 😍 b", "a 😍 b c")
+    assert not bare.keeps_in_place("a 😍 b", "a b")
+
+
 @pytest.mark.parametrize(
     ("rewrite", "kept"),
     [
