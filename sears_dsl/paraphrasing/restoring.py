@@ -10,20 +10,23 @@ import re
 from difflib import SequenceMatcher
 from itertools import accumulate
 
+from sears_dsl.translation.alphabet import INVISIBLE
+
+_CLITIC = "(?:s|re|ve|ll|d|m)"
 _JOINED = re.compile(
-    r"\s+(?=(?:n['’]t|['’](?:s|re|ve|ll|d|m))\b)"  # clitics
+    rf"\s+(?=(?:n['’]t|['’]{_CLITIC})\b)"  # clitics
     r"|(?<=\S)\s+(?=[.,;:!?)\]}…])"  # closing punctuation
     r"|(?<=[(\[{])\s+(?=\S)",  # opening punctuation
     re.IGNORECASE,
 )
 # A word, with what nobody sees and with accents that stand after their letters, or signs.
-_MARKS = "\u00ad\u0300-\u036f\u200b-\u200f\u2060-\u2064\ufeff"
-_ATOM = re.compile(rf"[{_MARKS}]*\w[\w{_MARKS}]*|[^\w\s]+")
+_WITHIN = rf"{INVISIBLE}\u0300-\u036f"
+_ATOM = re.compile(rf"[{_WITHIN}]*\w[\w{_WITHIN}]*|[^\w\s]+")
 _QUOTES = re.compile(r"['\"]+")
 # Straight quotes with their curly halves, and where a straight one opens something: a clitic of a
 # tokenized text does not.
 _CURLY = (
-    ("'", "‘", "’", re.compile(r"(?<![^\s(\[{])'(?!(?:s|re|ve|ll|d|m)\b)(?=\S)")),
+    ("'", "‘", "’", re.compile(rf"(?<![^\s(\[{{])'(?!{_CLITIC}\b)(?=\S)")),
     ('"', "“", "”", re.compile(r'(?<![^\s(\[{])"(?=\S)')),
 )
 

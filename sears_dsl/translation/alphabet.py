@@ -23,10 +23,9 @@ _MARKS = ("'’‘‛`´ʼ′", '"“”„‟«»″', "-‐‑‒–—―−"
 _LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 _CAPITALS = {letter.upper(): plain.upper() for letter, plain in _LETTERS.items()}
 _PLAIN = _CAPITALS | _LETTERS | {mark: same[0] for same in _MARKS for mark in same}
-# Format characters and variation selectors, which nobody sees.
-_INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
-)
+#: Format characters and variation selectors, which nobody sees, as a class of a pattern has them.
+INVISIBLE = r"\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff"
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 # What may stand for a run of signs, and for a run of letters or digits, which is small since texts
 # in lower case stay in lower case. The first that a vocabulary has is taken.
 _FOR_SIGNS, _FOR_LETTERS = "*-.", "xae"
