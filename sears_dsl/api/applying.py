@@ -326,13 +326,13 @@ def _share_of_texts(share: float | str, *, seed: int) -> TextShare:
 
 def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> RulesetRecipe:
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.clusters.applying import recipe_of
+    from sears_dsl.paraphrasing.for_rules import RewordingRecipe
 
     if not isinstance(tagger, str):
         raise UsageError(
             f"tagger is of type {type(tagger).__name__}, which cannot be sent to workers",
             help="pass its name, or the 'module:function' that makes it",
         )
-    rulesets = rulesets_of(ruleset)
+    rulesets = tuple(rulesets_of(ruleset))
     named = tagger_in_language(tagger, rulesets)
-    return recipe_of(rulesets, tagger=named, seed=seed, vectors=vectors)
+    return RewordingRecipe(rulesets, tagger=named, seed=seed, vectors=vectors)

@@ -113,7 +113,6 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.batch.plan import TextShare
     from sears_dsl.batch.provenance import tagger_in_language
-    from sears_dsl.batch.workers import RulesetRecipe
     from sears_dsl.catalogue import load_rulesets, require_together
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.compile.requirements import unit_of
@@ -140,15 +139,12 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     screen.tell_of_templates(rulesets, quiet=quiet)
     if options["mode"] == "chain":
         warnings += screen.warn_of_chain(rulesets, quiet=quiet)
-    rewords = screen.tell_of_paraphrases(rulesets, quiet=quiet)
+    screen.tell_of_paraphrases(rulesets, quiet=quiet)
     request = shared.chosen_as(
         ApplyRequest,
         options,
-        recipe=(RewordingRecipe if rewords else RulesetRecipe)(
-            rulesets,
-            tagger=tagger,
-            cached=not options["no_cache"],
-            seed=options["seed"],
+        recipe=RewordingRecipe(
+            rulesets, tagger=tagger, cached=not options["no_cache"], seed=options["seed"],
             vectors=vectors,
         ),
         input=data,
@@ -156,7 +152,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         format=options["format_name"],
         reading=shared.chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         share=TextShare.parse(options["share"], seed=options["seed"]),
-    )
+    )  # fmt: skip
     engine = shared.chosen_as(shared.EngineOptions, options)
     with shared.chosen_workers(
         engine, data, output=request.output, limit=request.reading.limit, jobs=request.jobs

@@ -33,12 +33,10 @@ from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import Table, read_table
 from sears_dsl.effects.oracle import Oracle
-from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import RewordingRecipe
 from sears_dsl.repair.augmentation import PROVENANCE
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
@@ -63,14 +61,6 @@ class CachedRecipe:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CachedRecipe, (self.recipe,)  # compiled rules stay where they are
-
-
-def recipe_of(
-    rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0, vectors: str | None = None
-) -> RulesetRecipe:
-    """How workers make a matcher; if rules write paraphrases, with the models for these."""
-    kind = RewordingRecipe if any_paraphrases(rulesets) else RulesetRecipe
-    return kind(tuple(rulesets), tagger=tagger, seed=seed, vectors=vectors)
 
 
 @dataclass(slots=True)
@@ -159,7 +149,8 @@ class AugmentPart:
                 help="write a share of the rows, such as 20%, or 2x, or all",
             )
         rules, tagger = self.recipe.rulesets, self.recipe.tagger
-        self._compiled = CachedRecipe(recipe_of(rules, tagger=tagger, seed=self.choices.seed))
+        recipe = RewordingRecipe(rules, tagger=tagger, seed=self.choices.seed)
+        self._compiled = CachedRecipe(recipe)
 
     def identity(self) -> Mapping[str, Any]:
         """Rules, choices and versions."""

@@ -88,7 +88,7 @@ def compile_with_sources(
 
 @dataclass(frozen=True, slots=True)
 class RewordingRecipe(RulesetRecipe):
-    """How to compile rulesets of which some rules write paraphrases."""
+    """How to compile rulesets, also such that write paraphrases."""
 
     def sources(self) -> Sources:
         """The named vectors, and a paraphraser."""

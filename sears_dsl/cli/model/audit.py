@@ -214,9 +214,10 @@ def audit_command(
         shared.chosen_workers(chosen, data, jobs=chosen.jobs) as workers,
     ):
         if workers is not None and chosen.engine == "ray":
-            from sears_dsl.clusters.applying import RemoteMatcher, recipe_of
+            from sears_dsl.clusters.applying import RemoteMatcher
+            from sears_dsl.paraphrasing.for_rules import RewordingRecipe
 
-            recipe = recipe_of(rulesets, tagger=tagger, seed=chosen.seed)
+            recipe = RewordingRecipe(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
         documents = {}
         # Report a missing model before any is asked; networks are loaded one after another.

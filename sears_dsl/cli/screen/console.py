@@ -416,18 +416,16 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
     return _printed(tagger_findings(rulesets, lambda: load_tagger(name)), quiet)
 
 
-def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
-    """Return whether rules write paraphrases; if so, say what these cost."""
+def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
+    """Say what paraphrases cost, if rules write them, on standard error, unless ``quiet``."""
     from sears_dsl.engine.compile.requirements import any_paraphrases
 
-    writes_paraphrases = any_paraphrases(rulesets)
-    if writes_paraphrases and not quiet:
+    if not quiet and any_paraphrases(rulesets):
         click.echo(
             "note: to paraphrase, models translate each distinct text and back, a few sentences a "
             "second",
             err=True,
         )
-    return writes_paraphrases
 
 
 def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
