@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,22 +49,22 @@ def compare_command(
     """
     from sears_dsl.auditing.comparison import compare
     from sears_dsl.auditing.document import read_audits
-    from sears_dsl.auditing.grids import grid
+    from sears_dsl.auditing.grids import GridDocument, grid
     from sears_dsl.auditing.reports.files import write_files
 
-    document: ComparisonDocument | GridDocument
-    if more:
-        document = several = grid(read_audits([before, after, *more]))
-        show = partial(print_grid, several)
-    else:
-        document = comparison = compare(*read_audits([before, after]).values())
-        show = partial(_print_comparison, comparison)
+    audits = read_audits([before, after, *more])
+    document: ComparisonDocument | GridDocument = (
+        grid(audits) if more else compare(*audits.values())
+    )
     if output is not None:
         write_files(document, output)
     if options["as_json"]:
         echo_document(document.model_dump_json())
     elif not options["quiet"]:
-        show()
+        if isinstance(document, GridDocument):
+            print_grid(document)
+        else:
+            _print_comparison(document)
         if output is not None:
             files = "comparison.html, comparison.md, comparison.json"
             click.echo(f"written: {output}/{files}", err=True)

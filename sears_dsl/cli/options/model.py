@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -398,12 +399,7 @@ def open_run(
 
 def noter(*, quiet: bool) -> Callable[[str], None]:
     """Return a function that tells the user something, unless the command is to be quiet."""
-
-    def note(sentence: str) -> None:
-        if not quiet:
-            click.echo(sentence, err=True)
-
-    return note
+    return (lambda _: None) if quiet else partial(click.echo, err=True)
 
 
 def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
