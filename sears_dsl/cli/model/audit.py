@@ -22,10 +22,8 @@ from sears_dsl.runtime.files import is_file, is_there, names_folder
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sears_dsl.auditing.audit import AuditChoices
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
-    from sears_dsl.auditing.gates import Gates, JudgeBy
-    from sears_dsl.auditing.grids import GridDocument
+    from sears_dsl.auditing.gates import JudgeBy
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.asked_model import OnStage
@@ -71,24 +69,6 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
         if isinstance(self.model, str):
             return {self.model: self.model}
         return {name: str(each) for name, each in named_models(self.model).items()}
-
-    def gates(self) -> Gates:
-        """The limits that the audit is judged by."""
-        from sears_dsl.auditing.gates import Gates, read_gate
-
-        return shared.chosen_as(
-            Gates, vars(self), flip_rate=self.max_flip_rate, miss_rate=self.max_miss_rate,
-            rows_flipped=self.max_rows_flipped, own=tuple(map(read_gate, self.own)),
-            support=self.min_support,
-        )  # fmt: skip
-
-    def audit_choices(self, *, tau: float | None) -> AuditChoices:
-        """The other choices of the audit."""
-        from sears_dsl.auditing.audit import AuditChoices
-        from sears_dsl.auditing.running import read_rates
-
-        rates = read_rates(self.rates) if self.rates else ()
-        return shared.chosen_as(AuditChoices, vars(self), tau=tau, rates=rates)
 
 
 @click.command(
@@ -169,12 +149,19 @@ def audit_command(
     require_together(rulesets, rules, unit=chosen.unit, advice=shared.with_other_rules)
 
     from sears_dsl.auditing import running
+    from sears_dsl.auditing.audit import AuditChoices
+    from sears_dsl.auditing.gates import Gates, read_gate
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.models.loading import kinds_of
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
 
-    gates, note = chosen.gates(), noter(quiet=chosen.quiet)
+    gates = shared.chosen_as(
+        Gates, vars(chosen), flip_rate=chosen.max_flip_rate, miss_rate=chosen.max_miss_rate,
+        rows_flipped=chosen.max_rows_flipped, own=tuple(map(read_gate, chosen.own)),
+        support=chosen.min_support,
+    )  # fmt: skip
+    note = noter(quiet=chosen.quiet)
     if chosen.tolerance is not None and not gates.any_limit:
         note("note: --tolerance only reports robustness; --gate robust:all=RATE demands it")
     models = chosen.models()
@@ -200,6 +187,8 @@ def audit_command(
         data, chosen.columns, format_name=chosen.format_name,
         options=shared.chosen_reading(vars(chosen), limit=chosen.limit),
     )  # fmt: skip
+    rates = running.read_rates(chosen.rates) if chosen.rates else ()
+    choices = shared.chosen_as(AuditChoices, vars(chosen), tau=choice.tau, rates=rates)
     with (
         screen.stages(shown=not chosen.quiet) as show,
         open_run(output, chosen, models=list(models.values()), show=show) as inputs,
@@ -230,19 +219,12 @@ def audit_command(
             documents[name] = running.audit_rules(
                 rulesets, inputs.data,
                 predictors[spec] if spec in predictors else inputs.load(spec), matcher=matcher,
-                scorer=scorer, oracle=oracle, gates=gates,
-                choices=chosen.audit_choices(tau=choice.tau), columns=columns, sentences=sentences,
-                on_stage=show if len(models) == 1 else _stage_of(name, show),
+                scorer=scorer, oracle=oracle, gates=gates, choices=choices, columns=columns,
+                sentences=sentences, on_stage=show if len(models) == 1 else _stage_of(name, show),
             )  # fmt: skip
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(running.recorded_otherwise(recorded, scorer))
-        grid = _write(documents, output, summary)
-        if chosen.as_json:
-            document = next(iter(documents.values()))
-            screen.echo_document((document if grid is None else grid).model_dump_json())
-        elif not chosen.quiet:
-            with show.pause():
-                _print(documents, grid, output)
+        _write_and_show(documents, output, summary, chosen=chosen, show=show)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
 
@@ -305,34 +287,36 @@ def _require_places(
         require_place(place, option="--summary")
 
 
-def _write(
-    documents: Mapping[str, AuditDocument], output: Path, summary: Path | None
-) -> GridDocument | None:
-    """The audit of one model, or the audits of several and their grid."""
+def _write_and_show(
+    documents: Mapping[str, AuditDocument],
+    output: Path,
+    summary: Path | None,
+    *,
+    chosen: AuditOptions,
+    show: screen.Stages,
+) -> None:
+    """Write and print the audit of one model, or the audits of several and their grid."""
     from sears_dsl.auditing.reports.files import add_summary, write_audit_files, write_audits_files
     from sears_dsl.auditing.reports.markdown import audit_summary
     from sears_dsl.auditing.reports.several_audits import grid_markdown
+    from sears_dsl.cli.model.compare import print_grid
 
-    document = next(iter(documents.values()))
-    grid = None
-    if len(documents) > 1:
-        grid = write_audits_files(documents, output)
-    else:
+    document, *others = documents.values()
+    grid = write_audits_files(documents, output) if others else None
+    if grid is None:
         write_audit_files(document, output)
     if summary is not None:
         add_summary(audit_summary(document) if grid is None else grid_markdown(grid), summary)
-    return grid
-
-
-def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, output: Path) -> None:
-    from sears_dsl.cli.model.compare import print_grid
-
-    if grid is None:
-        _print_audit(next(iter(documents.values())), output)
-    else:
-        print_grid(grid)
-        click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json, and a "
-                   "folder for each model", err=True)  # fmt: skip
+    if chosen.as_json:
+        screen.echo_document((document if grid is None else grid).model_dump_json())
+    elif not chosen.quiet:
+        with show.pause():
+            if grid is None:
+                _print_audit(document, output)
+            else:
+                print_grid(grid)
+                click.echo(f"written: {output}/comparison.html, comparison.md, comparison.json, "
+                           "and a folder for each model", err=True)  # fmt: skip
 
 
 def _with_sentences(chosen: AuditOptions, sentences: GeneratedTable, output: Path) -> AuditOptions:

@@ -27,7 +27,7 @@ from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
     from sears_dsl.discovery.known_rules import KnownFlips
-    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom
     from sears_dsl.effects.flips import RightRows
 
 # Seconds after which known flips are shown while the model is asked about more.
@@ -54,13 +54,6 @@ class DiscoverOptions(SearchingOptions):
     budget_seconds: float | None
     yes: bool
     as_json: bool
-
-    def settings(self) -> Settings:
-        """The settings of the search."""
-        from sears_dsl.discovery.settings import Settings
-
-        order = "paper" if self.paper else "meaning"
-        return chosen_as(Settings, vars(self), order=order)
 
 
 @click.command(
@@ -141,7 +134,10 @@ def discover_command(output: Path, **options: Any) -> None:
         )
     chosen = replace(chosen, known=_without_output(chosen.known, output))
     _refuse_overwriting(output, chosen)
-    settings, quiet = chosen.settings(), chosen.quiet
+    from sears_dsl.discovery.settings import Settings
+
+    settings = chosen_as(Settings, vars(chosen), order="paper" if chosen.paper else "meaning")
+    quiet = chosen.quiet
     with (
         stages(shown=not quiet) as show,
         open_search(output, chosen, show=show, most=settings.questions_for_rows) as work,

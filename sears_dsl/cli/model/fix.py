@@ -31,12 +31,11 @@ from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
 
 if TYPE_CHECKING:
-    from sears_dsl.data.labelled import LabelledRows
     from sears_dsl.data.table import Table
     from sears_dsl.models.cached import PredictionStore
-    from sears_dsl.repair.amounts import Amounts, AmountSettings
+    from sears_dsl.repair.amounts import Amounts
     from sears_dsl.repair.augmentation import TableColumns
-    from sears_dsl.repair.experiment import Repair, RepairSettings
+    from sears_dsl.repair.experiment import Repair
     from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
 
@@ -58,34 +57,6 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
     margin: float
     min_support: int
     same_rows: bool
-
-    def held_out(self, columns: TableColumns) -> LabelledRows:
-        """Read all rows that errors are measured on."""
-        return replace(self, column=columns.text, label=columns.label, limit=None).rows()
-
-    def settings(self) -> RepairSettings:
-        """The settings of the trainings."""
-        from sears_dsl.repair.augmentation import Amount
-        from sears_dsl.repair.experiment import RepairSettings
-
-        return chosen_as(
-            RepairSettings, vars(self), protection=self.protection, amount=Amount.parse(self.amount)
-        )
-
-    def amount_settings(self, amounts: str) -> AmountSettings:
-        """The settings of the trainings, if several amounts of rewrites are compared."""
-        from sears_dsl.repair.amounts import AmountSettings
-
-        names = tuple(map(str.strip, amounts.split(",")))
-        return chosen_as(AmountSettings, vars(self), protection=self.protection, amounts=names)
-
-    def gate(self) -> RepairGate | None:
-        """What the repaired model has to reach; None if no option says it."""
-        from sears_dsl.repair.report import RepairGate
-
-        if self.min_fall is None:
-            return None
-        return RepairGate(fall=self.min_fall, margin=self.margin, support=self.min_support)
 
 
 @click.command(
@@ -140,7 +111,9 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     and one on the rows and random copies of them. The report has the error on held-out rows, and
     on the sensitivity set: what the rules make of the held-out rows that the model gets right.
     """
-    from sears_dsl.repair.report import judge_repair, write_repair
+    from sears_dsl.repair.augmentation import Amount
+    from sears_dsl.repair.experiment import RepairSettings
+    from sears_dsl.repair.report import RepairGate, judge_repair, write_repair
     from sears_dsl.repair.running import repair_model
 
     chosen = FixOptions(**options)
@@ -148,7 +121,13 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
     if chosen.amounts is not None:
         _fix_by_amount(rules, output, chosen, chosen.amounts)
         return
-    settings, gate = chosen.settings(), chosen.gate()
+    settings = chosen_as(
+        RepairSettings, vars(chosen), protection=chosen.protection,
+        amount=Amount.parse(chosen.amount),
+    )  # fmt: skip
+    gate = None
+    if chosen.min_fall is not None:
+        gate = RepairGate(fall=chosen.min_fall, margin=chosen.margin, support=chosen.min_support)
     with _experiment(rules, output, chosen) as (inputs, known):
         repair, participants = repair_model(inputs, settings=settings, **known)
         record = write_repair(
@@ -166,12 +145,13 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
 
 def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amounts: str) -> None:
     """Train on each amount of rewritten data, and print one row per amount."""
-    from sears_dsl.repair.amounts import write_amounts
+    from sears_dsl.repair.amounts import AmountSettings, write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
     for switch in typed("min_fall", "save_model", "amount", "balanced", "control"):
         raise click.UsageError(f"{switch} does not go with --amounts, which trains its own models")
-    settings = chosen.amount_settings(amounts)
+    names = tuple(map(str.strip, amounts.split(",")))
+    settings = chosen_as(AmountSettings, vars(chosen), protection=chosen.protection, amounts=names)
     with _experiment(rules, output, chosen) as (inputs, known):
         errors, participants = amounts_of_noise(inputs, settings=settings, **known)
         record = write_amounts(errors, output, settings=settings, participants=participants)
@@ -237,7 +217,9 @@ def _experiment(
     if chosen.image is not None:
         training = training.with_pictures(chosen.image)
     columns = chosen.columns_of(training)
-    held_out = chosen.held_out(columns)
+    # Errors are measured on all of these rows.
+    of_training = replace(chosen, column=columns.text, label=columns.label, limit=None)
+    held_out = of_training.rows()
     origin = check_origin(recipe.rulesets, held_out, allowed=chosen.same_rows)
     notes = (*held_out.notes, *origin)
     with (
