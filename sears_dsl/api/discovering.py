@@ -390,28 +390,27 @@ def discover(
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
-    own = {name: value for name, value in settable.items() if value is not None}
-    chosen = {"scorer": DEFAULT_SCORER, **own}
+    chosen = {name: value for name, value in settable.items() if value is not None}
     of_known = known if isinstance(known, list | tuple) else [known]
     with in_python(text="more_text"):
         if paper:
-            chosen |= paper_choices(own, known=bool(of_known), text=more_text is not None)
+            chosen |= paper_choices(chosen, known=bool(of_known), text=more_text is not None)
+            del chosen["no_known"]  # `with_shipped` says it
+        scorer = chosen.pop("scorer", DEFAULT_SCORER)
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)
         shares(delta=delta, tau=tau, minimum_frequency=minimum_frequency, holdout=holdout)
-        one_of(get_args(ProposeFrom), propose_from=own.get("propose_from", "paraphrases"))
+        one_of(get_args(ProposeFrom), propose_from=chosen.get("propose_from", "paraphrases"))
         one_of(get_args(Across), across=across)
         settings = Settings(
             rules=rules, holdout=holdout, seed=seed, max_questions=max_questions,
-            budget_seconds=budget_seconds, comparison=comparison,
-            order="paper" if paper else "meaning", across=across,
-            **{name: chosen[name] for name in chosen if name not in ("scorer", "no_known")},
+            budget_seconds=budget_seconds, comparison=comparison, across=across,
+            order="paper" if paper else "meaning", **chosen,
         )  # fmt: skip
         choice = PartsChoice(
-            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen.get("tau"),
-            pivots=names_of(pivots), beam=beam, device=device, jobs=jobs,
-            readings=read_readings(names_of(readings)),
+            scorer=scorer, paraphraser=paraphraser, tau=settings.tau, pivots=names_of(pivots),
+            beam=beam, device=device, jobs=jobs, readings=read_readings(names_of(readings)),
         )  # fmt: skip
         data, also = read_once(data), names_of(also)
         rows = labelled_rows(

@@ -105,19 +105,15 @@ class VettingResult(Result, Closing):
         """One row per rule, or per template if those are judged: the outcome, who decided what."""
         from sears_dsl.language.printer import print_rule, print_template
 
-        ruleset = self.place.ruleset
-        judged = self._judged
-        texts = {"rule": list(map(print_rule, ruleset.rules))}
+        ruleset, judged = self.place.ruleset, self._judged
+        texts = map(print_rule, ruleset.rules)
         if self.of_templates:
-            texts = {"template": list(map(print_template, ruleset.templates))}
+            texts = map(print_template, ruleset.templates)
         return {
             "id": [each.rule for each in judged],
-            **texts,
+            self._noun: list(texts),
             "outcome": [each.decided for each in judged],
-            "who": [
-                ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
-                for outcome in judged
-            ],
+            "who": [each.verdicts_in_words for each in judged],
         }
 
     @property
@@ -125,12 +121,16 @@ class VettingResult(Result, Closing):
         return self.templates if self.of_templates else self.rules
 
     @property
+    def _noun(self) -> str:
+        return "template" if self.of_templates else "rule"
+
+    @property
     def summary(self) -> str:
         """How many rules or templates were decided."""
         decided = [each.decided for each in self._judged]
         left = decided.count("unjudged")
-        noun = "templates" if self.of_templates else "rules"
-        return f"{len(decided) - left:,} of {len(decided):,} {noun} judged; page {self.address}"
+        judged = f"{len(decided) - left:,} of {len(decided):,} {self._noun}s judged"
+        return f"{judged}; page {self.address}"
 
     def save(self, path: str | Path | None = None) -> WrittenFiles:
         """Write what `sears vetted -o` writes: the vetted ruleset, and those left out beside it.
@@ -160,10 +160,9 @@ class VettingResult(Result, Closing):
         """The share of reviewers who want each judged rule or template, as it is or edited."""
         from sears_dsl.statistics import wilson_interval
 
-        texts = self.columns["template" if self.of_templates else "rule"]
         judged = [
             (text, [each.verdict != "reject" for each in outcome.verdicts.values()])
-            for text, outcome in zip(texts, self._judged, strict=True)
+            for text, outcome in zip(self.columns[self._noun], self._judged, strict=True)
             if outcome.verdicts
         ]
         ends = [wilson_interval(sum(votes), len(votes)) for _, votes in judged]
@@ -172,7 +171,7 @@ class VettingResult(Result, Closing):
             [bar_label(text) for text, _ in judged],
             [sum(votes) / len(votes) for _, votes in judged],
             [(float(low), float(high)) for low, high in ends],
-            title=f"reviewers who want a {'template' if self.of_templates else 'rule'}",
+            title=f"reviewers who want a {self._noun}",
         )
 
     def close(self) -> None:

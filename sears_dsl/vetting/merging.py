@@ -181,6 +181,11 @@ class ReviewOutcome:
     new: str
     verdicts: Mapping[str, RuleVerdict]
 
+    @property
+    def verdicts_in_words(self) -> str:
+        """Who decided what: ``ana accept, ben reject``."""
+        return ", ".join(f"{name} {each.verdict}" for name, each in self.verdicts.items())
+
 
 @dataclass(frozen=True, slots=True)
 class VettingOutcomes:

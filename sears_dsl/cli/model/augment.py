@@ -72,7 +72,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     """
     from sears_dsl.data.dataset import format_of, is_stream, with_delimiter, write_columns
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
-    from sears_dsl.repair.running import augment_table
+    from sears_dsl.repair.running import augment_table, columns_of
     from sears_dsl.runtime.files import write_atomically
 
     *rules, data = rules_and_data
@@ -95,8 +95,9 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.table(data)
     augmentation, record = augment_table(
-        table, matcher, recipe.rulesets, columns=chosen.columns_of(table), tagger=tagger,
-        choices=choices, oracle=chosen.oracle_for(recipe.rulesets),
+        table, matcher, recipe.rulesets, tagger=tagger, choices=choices,
+        columns=shared.chosen_as(columns_of, vars(chosen), table=table, text=chosen.column),
+        oracle=chosen.oracle_for(recipe.rulesets),
     )  # fmt: skip
     form = named if chosen.output_format else with_delimiter(named, table.format)
     write_columns(augmentation.written(only_new=chosen.only_new), output, form)

@@ -203,7 +203,7 @@ def _experiment(
     """Yield the inputs of a repair experiment, and further keyword arguments for it."""
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
-    from sears_dsl.repair.running import check_origin
+    from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import ExperimentInputs
 
     recipe, tagger = chosen.recipe_and_tagger(rules)
@@ -216,7 +216,7 @@ def _experiment(
     training = chosen.table(chosen.training)
     if chosen.image is not None:
         training = training.with_pictures(chosen.image)
-    columns = chosen.columns_of(training)
+    columns = chosen_as(columns_of, vars(chosen), table=training, text=chosen.column)
     # Errors are measured on all of these rows.
     of_training = replace(chosen, column=columns.text, label=columns.label, limit=None)
     held_out = of_training.rows()

@@ -130,13 +130,12 @@ def _print_outcomes(
             continue
         table = plain_table(head, "outcome", "verdicts")
         for text, outcome in zip(texts, of_kind, strict=True):
-            who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
             name = text
             if outcome.new:
                 name = f"{text}, now {outcome.new}"
             elif head == "rule":
                 name = rule_called(text, outcome.rule)
-            table.add_row(name, outcome.decided, who)
+            table.add_row(name, outcome.decided, outcome.verdicts_in_words)
         out.print(table)
     for name, each in agreements.items():
         of_pairs, of_all = _coefficients(name)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sears_dsl.effects.oracle import Oracle
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.repair.augmentation import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
 augmentation_options = shared.with_options(
@@ -72,12 +71,6 @@ class AugmentationOptions(TextOptions):
 
         reading = shared.chosen_reading(vars(self), limit=self.limit)
         return read_table(path, format_name=self.format_name, options=reading)
-
-    def columns_of(self, table: Table) -> TableColumns:
-        """Which columns hold text, label and id."""
-        from sears_dsl.repair.running import columns_of
-
-        return columns_of(table, text=self.column, label=self.label, id_column=self.id_column)
 
     def oracle_for(self, rulesets: Sequence[Ruleset]) -> Oracle | None:
         """Return what rejects rewrites; None if the user chose nothing."""
