@@ -396,7 +396,7 @@ def discover(
         if paper:
             chosen |= paper_choices(chosen, known=bool(of_known), text=more_text is not None)
             del chosen["no_known"]  # `with_shipped` says it
-        scorer = chosen.pop("scorer", DEFAULT_SCORER)
+        chosen_scorer = chosen.pop("scorer", DEFAULT_SCORER)
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)
@@ -409,8 +409,9 @@ def discover(
             order="paper" if paper else "meaning", **chosen,
         )  # fmt: skip
         choice = PartsChoice(
-            scorer=scorer, paraphraser=paraphraser, tau=settings.tau, pivots=names_of(pivots),
-            beam=beam, device=device, jobs=jobs, readings=read_readings(names_of(readings)),
+            scorer=chosen_scorer, paraphraser=paraphraser, tau=settings.tau,
+            pivots=names_of(pivots), beam=beam, device=device, jobs=jobs,
+            readings=read_readings(names_of(readings)),
         )  # fmt: skip
         data, also = read_once(data), names_of(also)
         rows = labelled_rows(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import cycle, islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -230,8 +231,7 @@ class SearchScreen:
         self._clock = clock
         self._out = console(stderr=True)
         self._known: KnownFlips | None = None
-        self._first_round: float | None = None
-        self._shown_soon = False
+        self._show_known_at: float | None = None
 
     def notes(self, text: Sequence[str]) -> None:
         """Say what is strange about the rows and the text."""
@@ -256,11 +256,11 @@ class SearchScreen:
     def known(self, known_flips: KnownFlips) -> None:
         """Show known flips as they come: some of them soon, and all before the search begins."""
         now = self._clock()
-        if self._first_round is None:
-            self._first_round = now
+        if self._show_known_at is None:
+            self._show_known_at = now + _SOON
         self._known = known_flips
-        if not self._shown_soon and now - self._first_round >= _SOON:
-            self._shown_soon = True
+        if now >= self._show_known_at:
+            self._show_known_at = inf
             self._print_known(so_far=True)
 
     def estimate(self, right: RightRows) -> None:

@@ -419,15 +419,11 @@ def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator
     if not by_delta:
         return
     (first, place), (last, _) = by_delta[0], by_delta[-1]
-    if len(by_delta) == 1:
-        lets = f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass"
-    elif first == last:
-        lets = f"--delta {first:g} may let {len(by_delta):,} of them pass"
-    else:
-        lets = (
-            f"--delta {first:g} may let `{_label(misses[place], discovery)}` pass, "
-            f"{last:g} may let {len(by_delta):,} of them"
-        )
+    one, many = f"`{_label(misses[place], discovery)}`", f"{len(by_delta):,} of them"
+    alike = first == last and len(by_delta) > 1
+    lets = f"--delta {first:g} may let {many if alike else one} pass"
+    if last > first:
+        lets += f", {last:g} may let {many}"
     shares = " or ".join(dict.fromkeys((rounded(first), rounded(last))))
     yield f"{lets}; readers may reject up to {shares} of the rewrites"
 
