@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sears_dsl.api.arguments import (
     AnyOracle,
@@ -40,8 +39,10 @@ if TYPE_CHECKING:
     from sears_dsl.repair.experiment import Repair, RepairSettings, RuleRepair
     from sears_dsl.repair.measurement import Estimate
     from sears_dsl.repair.report import RepairGate, RepairParticipants
-    from sears_dsl.repair.trainers import ExperimentInputs, Trainer
+    from sears_dsl.repair.trainers import Trainer
     from sears_dsl.tagging.tagger import Tagger
+
+Measured = TypeVar("Measured")
 
 
 @dataclass(eq=False, repr=False)
@@ -391,13 +392,12 @@ def fix(
         gate = None
         if min_fall is not None:
             gate = RepairGate(fall=min_fall, margin=margin, support=min_support)
-        with _experiment(
-            training, held_out, rules, settings, text=text, label=label, also=also, image=image,
-            choices=choices, train=train, oracle=oracle, same_rows=same_rows, tagger=tagger,
-            on_progress=on_progress,
-        ) as (inputs, known):  # fmt: skip
-            repair, participants = repair_model(inputs, settings=settings, **known)
-        return RepairResult(repair, participants, settings, known["rulesets"], gate)
+        repair, participants, rulesets = _measure(
+            repair_model, training, held_out, rules, settings, text=text, label=label, also=also,
+            image=image, choices=choices, train=train, oracle=oracle, same_rows=same_rows,
+            tagger=tagger, on_progress=on_progress,
+        )  # fmt: skip
+        return RepairResult(repair, participants, settings, rulesets, gate)
 
 
 def fix_by_amount(
@@ -492,17 +492,16 @@ def fix_by_amount(
             seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,
             protection=protection_of(protect, spans),
         )  # fmt: skip
-        with _experiment(
-            training, held_out, rules, settings, text=text, label=label, also=also, image=image,
-            choices=choices, train=train, same_rows=same_rows, tagger=tagger,
-            on_progress=on_progress,
-        ) as (inputs, known):  # fmt: skip
-            result, participants = amounts_of_noise(inputs, settings=settings, **known)
-        return AmountsResult(result, participants, settings, known["rulesets"])
+        result, participants, rulesets = _measure(
+            amounts_of_noise, training, held_out, rules, settings, text=text, label=label,
+            also=also, image=image, choices=choices, train=train, same_rows=same_rows,
+            tagger=tagger, on_progress=on_progress,
+        )  # fmt: skip
+        return AmountsResult(result, participants, settings, rulesets)
 
 
-@contextmanager
-def _experiment(
+def _measure(
+    experiment: Callable[..., tuple[Measured, RepairParticipants]],
     training: object,
     held_out: object,
     rules: AnyRules | object,
@@ -518,8 +517,8 @@ def _experiment(
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     oracle: AnyOracle | None = None,
-) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
-    """Yield the inputs of a repair experiment, and further keyword arguments for it."""
+) -> tuple[Measured, RepairParticipants, tuple[Ruleset, ...]]:
+    """Return what an experiment of `repair.running` measures, who took part, and the rules."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
@@ -568,4 +567,7 @@ def _experiment(
         def on_training(kind: str, seed: int, done: int, total: int) -> None:
             show(f"training: {kind}, seed {seed}", done, total)
 
-        yield inputs, {"rulesets": rulesets, "notes": notes, "on_training": on_training}
+        measured, participants = experiment(
+            inputs, rulesets, settings=settings, notes=notes, on_training=on_training
+        )
+    return measured, participants, rulesets

@@ -208,20 +208,18 @@ def audit_command(
 
             recipe = RewordingRecipe(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
-        documents = {}
         # Report a missing model before any is asked; networks are loaded one after another.
-        predictors = {
-            spec: inputs.load(spec) if number else inputs.predictor
-            for number, spec in enumerate(models.values())
-            if not number or "hf" not in kinds_of(spec)
-        }
-        for name, spec in models.items():
-            documents[name] = running.audit_rules(
-                rulesets, inputs.data,
-                predictors[spec] if spec in predictors else inputs.load(spec), matcher=matcher,
-                scorer=scorer, oracle=oracle, gates=gates, choices=choices, columns=columns,
-                sentences=sentences, on_stage=show if len(models) == 1 else _stage_of(name, show),
-            )  # fmt: skip
+        for spec in models.values():
+            if "hf" not in kinds_of(spec):
+                inputs.load(spec)
+        documents = {
+            name: running.audit_rules(
+                rulesets, inputs.data, inputs.load(spec), matcher=matcher, scorer=scorer,
+                oracle=oracle, gates=gates, choices=choices, columns=columns, sentences=sentences,
+                on_stage=show if len(models) == 1 else _stage_of(name, show),
+            )
+            for name, spec in models.items()
+        }  # fmt: skip
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
             note(running.recorded_otherwise(recorded, scorer))
         _write_and_show(documents, output, summary, chosen=chosen, show=show)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -341,7 +341,7 @@ class RunInputs:
     predictor: CachedPredictor
     tagger: Tagger
     run: UnfinishedRun
-    # Loads another model by its specification; its answers lie beside those of the first.
+    # Loads a model by its specification, once; its answers lie beside those of the first.
     load: Callable[[str], CachedPredictor]
 
 
@@ -381,6 +381,7 @@ def open_run(
             options, note = chosen.options_of(models), noter(quiet=chosen.quiet)
             loaded: list[CachedPredictor] = []
 
+            @cache
             def load(spec: str) -> CachedPredictor:
                 model = load_quietly(
                     spec, store=store, comparison=chosen.comparison, announce=note, **options[spec]
