@@ -427,6 +427,8 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
         (("-o", "fix.txt"), ".json"),
         (("--margin", "0.1"), "--margin says nothing without --min-fall"),
         (("--min-support", "5"), "--min-support says nothing without --min-fall"),
+        (("--min-fall", "nan"), "nan is not a number"),
+        (("--min-fall", "0.5", "--margin", "nan"), "nan is not a number"),
         (("--train", "train.json", "-o", "train.json"), "train.json is an input of this command"),
         (("--train", "train.json", "-o", "gone/../train.json"), "train.json is an input of this"),
         (("--save-model", "held-out.csv"), "held-out.csv is an input of this command"),

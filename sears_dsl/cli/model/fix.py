@@ -25,7 +25,7 @@ from sears_dsl.cli.options.model import (
     image_option,
     load_quietly,
 )
-from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting, typed
+from sears_dsl.cli.options.shared import FilePath, NumberRange, chosen_as, refuse_overwriting, typed
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted
@@ -93,10 +93,10 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
 @click.option("--batch-size", type=click.IntRange(min=1), help="Rows per call of the model.")
 @click.option("--save-model", type=FilePath(),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
-@click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
+@click.option("--min-fall", type=NumberRange(0, 1), metavar="SHARE",
               help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "
               "chance, and the validation error surely grows by at most --margin.")  # fmt: skip
-@click.option("--margin", type=click.FloatRange(0, 1), default=0.05, metavar="SHARE",
+@click.option("--margin", type=NumberRange(0, 1), default=0.05, metavar="SHARE",
               help="With --min-fall: how much the validation error may grow.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20,
               help="With --min-fall: fail if rules change fewer right rows.")  # fmt: skip
