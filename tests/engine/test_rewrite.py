@@ -224,7 +224,7 @@ def test_inflections_that_never_work_are_errors_of_the_compiler(
     rule: str, code: str | None, forms: str
 ) -> None:
     ruleset = parse(rule)
-    found = compile_diagnostics(ruleset.rules[0], ruleset)
+    found = list(compile_diagnostics(ruleset.rules[0], ruleset))
     assert [finding.code for finding in found] == ([] if code is None else [code])
     if code is not None:
         assert found[0].message.endswith(forms)
