@@ -405,7 +405,7 @@ class Matcher:
             if not len(matches):
                 continue
             few = None
-            if spans is None or not any(spans):
+            if not any(spans or ()):
                 few = self._few_matches.rewrites(tokens, matches, unrenderable, numbers=rows)
             if few is not None:
                 parts.append(few)
