@@ -61,6 +61,7 @@ _STRANGE = Mark(r"[^\S \t\n]", ("invalid",))  # other white space is an error, E
 _STRING = Mark(r'"(?:[^"\\\n]|\\.)*"(?:i(?!\w))?', ("string",))
 _ARROW = Mark(r"(?<=[ \t])->(?=[ \t]|$)", ("arrow",), "consequent")
 _CONTEXT = Mark(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
+_SET = Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",))
 _TAG = Mark(r"(?:[A-Z][A-Z]+\$?|X)" + _END, ("tag",))
 
 _ELEMENTS: tuple[Mark, ...] = (
@@ -70,8 +71,8 @@ _ELEMENTS: tuple[Mark, ...] = (
     _STRING,
     Mark(r"/(?:[^/\\\s]|\\\S)+/i?(?=['’?{\"\s|)]|$)", ("regex",)),
     _TAG,
-    Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
-    Mark(r"_" + r"(?=['’?{\"\s|)]|$)", ("anchor",)),
+    _SET,
+    Mark(r"_(?=['’?{\"\s|)]|$)", ("anchor",)),
     # Attribute tests; inside brackets there may be spaces.
     Mark(
         r"([\[&])([ \t]*)(tag|pos)([ \t]*!?=[ \t]*)" + _VALUE,
@@ -157,7 +158,7 @@ _INSIDE: Mapping[str, Sequence[Mark]] = {
             ("function", "bracket", "number", "bracket"),
         ),
         Mark(r"(?<=[\w)])\.[A-Za-z]+", ("function",)),
-        Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
+        _SET,
         Mark(r"(?:(?!\.as\()[^\s\"()\[\]{}|?$]|\$(?![A-Za-z0-9]))+", ("word",)),
         Mark(r"\S", ("word",)),
     ),
