@@ -6,8 +6,8 @@ is coloured as a tag, a quoted literal, a set or a reference is one for the pars
 checks this). Costs some microseconds a line. The patterns use only the syntax that Python's `re`
 shares with Oniguruma, the engine of editors.
 
-The table works line by line: a `Region` begins where its pattern matches and ends with the line.
-Inside a region, the first `Mark` that matches at a position wins.
+The table works line by line: what a mark begins ends with the line. The first `Mark` that matches
+at a position wins.
 """
 
 from __future__ import annotations
@@ -41,19 +41,14 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A pattern and the kind of the text it matches; several kinds are those of its groups."""
+    """A pattern and the kind of the text it matches; several kinds are those of its groups.
+
+    If ``inside`` names an entry of the table, that entry marks the rest of the line.
+    """
 
     pattern: str
     kinds: tuple[Kind, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """The rest of a line from where ``begin`` matches, marked by the table's entry ``inside``."""
-
-    begin: str
-    kinds: tuple[Kind, ...]
-    inside: str
+    inside: str = ""
 
 
 _GAP = r"([ \t]+)"
@@ -64,8 +59,9 @@ _COMMENT = Mark(r"(?<![^ \t\n])#.*", ("comment",))
 _SPACE = Mark(r"[ \t]+", ("space",))
 _STRANGE = Mark(r"[^\S \t\n]", ("invalid",))  # other white space is an error, E115
 _STRING = Mark(r'"(?:[^"\\\n]|\\.)*"(?:i(?!\w))?', ("string",))
-_ARROW = Region(r"(?<=[ \t])->(?=[ \t]|$)", ("arrow",), "consequent")
-_CONTEXT = Region(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
+_ARROW = Mark(r"(?<=[ \t])->(?=[ \t]|$)", ("arrow",), "consequent")
+_CONTEXT = Mark(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
+_SET = Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",))
 _TAG = Mark(r"(?:[A-Z][A-Z]+\$?|X)" + _END, ("tag",))
 
 _ELEMENTS: tuple[Mark, ...] = (
@@ -75,8 +71,8 @@ _ELEMENTS: tuple[Mark, ...] = (
     _STRING,
     Mark(r"/(?:[^/\\\s]|\\\S)+/i?(?=['’?{\"\s|)]|$)", ("regex",)),
     _TAG,
-    Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
-    Mark(r"_" + r"(?=['’?{\"\s|)]|$)", ("anchor",)),
+    _SET,
+    Mark(r"_(?=['’?{\"\s|)]|$)", ("anchor",)),
     # Attribute tests; inside brackets there may be spaces.
     Mark(
         r"([\[&])([ \t]*)(tag|pos)([ \t]*!?=[ \t]*)" + _VALUE,
@@ -95,7 +91,7 @@ _ELEMENTS: tuple[Mark, ...] = (
     Mark(r"[^\s\"()\[\]{}|?]+", ("word",)),
     Mark(r"\S", ("word",)),
 )
-_INSIDE: Mapping[str, Sequence[Mark | Region]] = {
+_INSIDE: Mapping[str, Sequence[Mark]] = {
     "file": (
         _COMMENT,
         Mark(
@@ -113,25 +109,25 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
             r"^(option)" + _GAP + r"([^\s=]+)([ \t]*)(=)([ \t]*)([^\s#]+)(?![^\"#\n]*[ \t]->[ \t])",
             ("keyword", "space", "key", "space", "operator", "space", "constant"),
         ),
-        Region(
+        Mark(
             r"^(set)" + _GAP + r"([^\s=]+)([ \t]*)(=)(?![^\"#\n]*[ \t]->[ \t])",
             ("keyword", "space", "set", "space", "operator"),
             "antecedent",
         ),
-        Region(
+        Mark(
             r"^(rule)" + _GAP + r"([^\s:\"]*)(:)(?=[ \t]|$)",
             ("keyword", "space", "id", "operator"),
             "antecedent",
         ),
-        Region(
+        Mark(
             r"^(template)"
             + _GAP
             + r'(?:([^\s:"]+)(:)([ \t]*))?(?="(?:[^"\\\n]|\\.)*"[ \t]*(?:[ \t]#|$))',
             ("keyword", "space", "id", "operator", "space"),
             "template",
         ),
-        Region(r"^[ \t]+(?=[^\s#])", ("space",), "metadata"),
-        Region(r"^(?=[^\s#])", (), "antecedent"),
+        Mark(r"^[ \t]+(?=[^\s#])", ("space",), "metadata"),
+        Mark(r"^(?=[^\s#])", (), "antecedent"),
         _SPACE,
         _STRANGE,
     ),
@@ -162,7 +158,7 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
             ("function", "bracket", "number", "bracket"),
         ),
         Mark(r"(?<=[\w)])\.[A-Za-z]+", ("function",)),
-        Mark(r"@[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z][A-Za-z0-9_]*)?", ("set",)),
+        _SET,
         Mark(r"(?:(?!\.as\()[^\s\"()\[\]{}|?$]|\$(?![A-Za-z0-9]))+", ("word",)),
         Mark(r"\S", ("word",)),
     ),
@@ -231,14 +227,12 @@ def _action(kinds: Sequence[Kind]) -> Any:
 
 def _pygments_states() -> dict[str, list[Any]]:
     states: dict[str, list[Any]] = {}
-    for name, entries in _INSIDE.items():
-        state: list[Any] = [(r"\n", Whitespace) if name == "file" else (r"(?=\n)", Text, "#pop")]
-        for entry in entries:
-            if isinstance(entry, Region):
-                state.append((entry.begin, _action(entry.kinds), entry.inside))
-            else:
-                state.append((entry.pattern, _action(entry.kinds)))
-        states["root" if name == "file" else name] = state
+    for name, marks in _INSIDE.items():
+        first = (r"\n", Whitespace) if name == "file" else (r"(?=\n)", Text, "#pop")
+        states["root" if name == "file" else name] = [
+            first,
+            *((each.pattern, _action(each.kinds), each.inside or ()) for each in marks),
+        ]
     return states
 
 
@@ -279,16 +273,16 @@ def textmate_grammar() -> dict[str, Any]:
     }
 
 
-def _textmate(entry: Mark | Region) -> dict[str, Any]:
+def _textmate(entry: Mark) -> dict[str, Any]:
     named = {
         # A single kind is that of group 0, the whole match.
         str(number): {"name": f"{_STYLES[kind][1]}.sears"}
         for number, kind in enumerate(entry.kinds, start=len(entry.kinds) > 1)
         if _STYLES[kind][1]
     }
-    if isinstance(entry, Region):
+    if entry.inside:
         return {
-            "begin": entry.begin,
+            "begin": entry.pattern,
             "beginCaptures": named,
             "end": "$",
             "patterns": [{"include": f"#{entry.inside}"}],

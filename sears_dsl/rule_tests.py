@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from sears_dsl.answers import label_text
-from sears_dsl.engine.compile.requirements import advice_on, missing_source, stand_ins
+from sears_dsl.engine.compile.requirements import missing_source, stand_ins
 from sears_dsl.engine.matcher import Matcher, as_rulesets, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -82,19 +82,15 @@ def run_tests(
     of_templates = _template_results(ruleset)
     has = {"vectors": sources.vectors is not None, "paraphrases": sources.paraphrases is not None}
     lacks = [missing_source(rule, ruleset, **has) for rule in ruleset.rules]
-    runs = [not missing for missing in lacks]
-    _compile_others(ruleset, {rule for rule, _ in cases if runs[rule]}, tagger)
-    actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
-    return [
-        RuleTestResult(
-            ruleset.rule_ids[rule],
-            test,
-            _outcome(test.expected, actual.get((rule, test))) if runs[rule] else "not run",
-            actual.get((rule, test)),
-            "" if runs[rule] else f"{lacks[rule]}; {advice_on(lacks[rule], ruleset)}",
-        )
-        for rule, test in cases
-    ] + of_templates
+    _compile_others(ruleset, {rule for rule, _ in cases if not lacks[rule]}, tagger)
+    actual = _actual(ruleset, [case for case in cases if not lacks[case[0]]], tagger, sources)
+    results = []
+    for rule, test in cases:
+        text, lacking = actual.get((rule, test)), lacks[rule]
+        outcome: Outcome = "not run" if lacking else _outcome(test.expected, text)
+        why = f"{lacking.problem}; {lacking.advice}" if lacking else ""
+        results.append(RuleTestResult(ruleset.rule_ids[rule], test, outcome, text, why))
+    return results + of_templates
 
 
 def _compile_others(ruleset: Ruleset, tested: Collection[int], tagger: Tagger | str | None) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,7 +34,7 @@ from sears_dsl.batch.plan import (
     require_no_draw,
     require_together,
 )
-from sears_dsl.batch.workers import BatchTask, Crew, Finished, IdCheck, MatcherRecipe
+from sears_dsl.batch.workers import BatchTask, Crew, Finished, MatcherRecipe, with_distinct_ids
 from sears_dsl.data.batches import Batch, Format, ReadOptions
 from sears_dsl.data.dataset import Dataset, default_column, is_stream
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -289,23 +289,20 @@ class _FilePass:
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
         """The batches that are not finished; the ids of all rows are read and compared."""
-        ids = IdCheck(
+        batches = with_distinct_ids(
+            map(self._with_text_column, self.dataset.batches()),
             self.task.plan,
             mode=self.task.mode,
             id_column=self.request.id_column,
             with_originals=self.task.with_originals,
             where=self.dataset.path,
         )
-        for number, batch in enumerate(self.dataset.batches()):
-            self._check_text_column(batch)
-            ids.add(batch)
-            if number >= finished:
-                yield batch
+        return islice(batches, finished, None)
 
-    def _check_text_column(self, batch: Batch) -> None:
-        """Refuse rows whose text may be in a column that the first rows lack, if none is chosen."""
+    def _with_text_column(self, batch: Batch) -> Batch:
+        """The batch; refused if none is chosen and its text may be in one that first rows lack."""
         if self.request.columns or batch.columns.keys() <= set(self.dataset.names):
-            return
+            return batch
         where = f"{self.dataset.path}, row {batch.row_number(0)} and those after it"
         usual, [rewritten] = default_column(batch, where=where), self.task.plan.columns
         if usual != rewritten:
@@ -314,6 +311,7 @@ class _FilePass:
                 f"{rewritten} was rewritten so far",
                 help="name the text column with --column",
             )
+        return batch
 
     def _report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""

@@ -7,11 +7,12 @@ records and rewrites as `apply_file` gives for the same rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
-from sears_dsl.batch.mode_chain import rewrite_chain
+from sears_dsl.batch.mode_chain import ChangedRows, rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import (
     Mode,
@@ -24,7 +25,7 @@ from sears_dsl.batch.plan import (
     repeat_rows,
     require_together,
 )
-from sears_dsl.batch.workers import IdCheck, with_new_ids
+from sears_dsl.batch.workers import with_distinct_ids, with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import format_of
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows
@@ -83,85 +84,89 @@ def apply_to(
         share=share,
         draws=draws,
     )
-    plan: Plan | None = None
-    counts = Tally() if tally is None else tally
-    ids: IdCheck | None = None
-    records: dict[str, list[Any]] = {}
-    rows: list[int] = []
-    chained = _ChainedDataset(with_originals=with_originals, draws=draws)
-    for batch in frame.batches():
-        if plan is None or ids is None:
-            plan = make_plan(frame.names, batch, chosen, where=_WHERE)
-            ids = IdCheck(
-                plan, mode=mode, id_column=id_column, with_originals=with_originals, where=_WHERE
-            )
-        ids.add(batch)
-        if mode == "each":
-            each = rewrite_each(matcher, repeat_rows(batch, draws, numbered=False), plan)
-            batch_tally = each.tally
-            rows += (each.rows // draws + batch.first).tolist()
+    batches = frame.batches()
+    first = next(batches)
+    plan = make_plan(frame.names, first, chosen, where=_WHERE)
+    checked = with_distinct_ids(
+        chain([first], batches), plan, mode=mode, id_column=id_column,
+        with_originals=with_originals, where=_WHERE,
+    )  # fmt: skip
+    work = _InMemory(matcher, plan, frame, Tally() if tally is None else tally)
+    if mode == "each":
+        return work.records(checked)
+    if with_originals or draws > 1:
+        return work.with_copies(checked, with_originals=with_originals)
+    return work.changed(checked)
+
+
+@dataclass(frozen=True, slots=True)
+class _InMemory:
+    """Rules on their way through the batches of a dataset."""
+
+    matcher: Matcher
+    plan: Plan
+    frame: MemoryFrame
+    tally: Tally
+
+    def records(self, batches: Iterable[Batch]) -> Any:
+        """What mode each makes of the rows."""
+        plan = self.plan
+        columns: dict[str, list[Any]] = {}
+        rows: list[int] = []
+        for batch in batches:
+            each = rewrite_each(self.matcher, repeat_rows(batch, plan.draws, numbered=False), plan)
+            self.tally.add(each.tally)
+            rows += (each.rows // plan.draws + batch.first).tolist()
             for name, values in each.columns.items():
-                records.setdefault(name, []).extend(values)
-        else:
-            batch_tally = chained.add(matcher, batch, plan)
-        counts.add(batch_tally)
-    if mode == "chain":
-        return chained.dataset(frame)
-    sources = {name: name for name in plan.keep} if plan is not None else {}
-    if plan is not None and plan.id_column is not None:
-        sources["id"] = plan.id_column
-    return frame.records(NewRows(records, rows, sources))
+                columns.setdefault(name, []).extend(values)
+        sources = {name: name for name in plan.keep}
+        if plan.id_column is not None:
+            sources["id"] = plan.id_column
+        return self.frame.records(NewRows(columns, rows, sources))
 
+    def changed(self, batches: Iterable[Batch]) -> Any:
+        """What mode chain makes of the rows."""
+        changes: dict[int, Mapping[str, Any]] = {}
+        dropped: set[int] = set()
+        for batch in batches:
+            done = self._chained(batch)
+            changes.update((batch.first + row, new) for row, new in done.values.items())
+            dropped.update(batch.first + row for row in done.dropped)
+        return self.frame.changed(changes, dropped)
 
-class _ChainedDataset:
-    """What mode chain makes of the rows of a dataset, batch by batch."""
-
-    def __init__(self, *, with_originals: bool, draws: int) -> None:
-        self._with_originals = with_originals
-        self._draws = draws
-        self._several = with_originals or draws > 1
-        self._changes: dict[int, Mapping[str, Any]] = {}
-        self._dropped: set[int] = set()
-        # For each copy of a row that comes more than once: the row, its new values, and the draw.
-        self._copied: list[tuple[int, Mapping[str, Any], int]] = []
-        self._columns: dict[str, list[Any]] = {}
-        self._rows = 0
-
-    def add(self, matcher: Matcher, batch: Batch, plan: Plan) -> Tally:
-        """Rewrite the rows of the next batch."""
-        drawn = repeat_rows(replace(batch, groups={}), self._draws, numbered=True)
-        changed = rewrite_chain(matcher, drawn, plan)
-        self._rows += batch.rows
-        if not self._several:
-            first = batch.first
-            self._changes.update((first + row, new) for row, new in changed.values.items())
-            self._dropped.update(first + row for row in changed.dropped)
-            return changed.tally
-        values = changed.values
-        if self._with_originals:
-            values = with_new_ids(batch, values, plan.id_column, as_text=True)
-        for row in range(drawn.rows):
-            if row not in changed.dropped:
-                of_row, draw = divmod(row, self._draws)
-                self._copied.append((batch.first + of_row, values.get(row, {}), draw))
-        for name, of_batch in batch.columns.items():
-            self._columns.setdefault(name, []).extend(of_batch)
-        return changed.tally
-
-    def dataset(self, frame: MemoryFrame) -> Any:
-        """The rows as a dataset of the kind that they came in."""
-        if not self._several:
-            return frame.changed(self._changes, self._dropped)
-        names = {name: None for _, new, _ in self._copied for name in new}
+    def with_copies(self, batches: Iterable[Batch], *, with_originals: bool) -> Any:
+        """The rows and behind them what mode chain makes of them; several draws stand alone."""
+        plan, total = self.plan, 0
+        # For each copy of a row: the row, its new values, and the draw.
+        copied: list[tuple[int, Mapping[str, Any], int]] = []
+        columns: dict[str, list[Any]] = {}
+        for batch in batches:
+            drawn = repeat_rows(batch, plan.draws, numbered=True)
+            done = self._chained(drawn)
+            values = done.values
+            if with_originals:
+                values = with_new_ids(batch, values, plan.id_column, as_text=True)
+            for row in range(drawn.rows):
+                if row not in done.dropped:
+                    of_row, draw = divmod(row, plan.draws)
+                    copied.append((batch.first + of_row, values.get(row, {}), draw))
+            for name, of_batch in batch.columns.items():
+                columns.setdefault(name, []).extend(of_batch)
+            total += batch.rows
+        names = {name: None for _, new, _ in copied for name in new}
         changed = {
-            name: [new.get(name, self._columns[name][row]) for row, new, _ in self._copied]
-            for name in names
+            name: [new.get(name, columns[name][row]) for row, new, _ in copied] for name in names
         }
-        copies = Copies([row for row, _, _ in self._copied], changed, {})
-        if self._draws > 1:
-            of_copies = [draw for _, _, draw in self._copied]
-            copies = copies._replace(added={DRAW: [0] * self._rows + of_copies}, only_new=True)
-        return frame.extended(copies)
+        copies = Copies([row for row, _, _ in copied], changed, {})
+        if plan.draws > 1:
+            draws = [0] * total + [draw for _, _, draw in copied]
+            copies = copies._replace(added={DRAW: draws}, only_new=True)
+        return self.frame.extended(copies)
+
+    def _chained(self, batch: Batch) -> ChangedRows:
+        done = rewrite_chain(self.matcher, replace(batch, groups={}), self.plan)
+        self.tally.add(done.tally)
+        return done
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:

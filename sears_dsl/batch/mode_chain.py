@@ -240,16 +240,12 @@ class _ChainColumn:
         texts = enumerate(self.texts)
         return [at for at, old in texts if self.results[at].steps and self.results[at].text == old]
 
-    def applied(self, row: int) -> set[int]:
-        """The rules that changed the text of a row."""
-        place = self.place_of.get(row)
-        return set() if place is None else {rule for rule, _ in self.results[place].steps}
+    def applied(self, place: int) -> set[int]:
+        """The rules that changed the text at a place."""
+        return {rule for rule, _ in self.results[place].steps}
 
-    def rules_left_out(self, row: int) -> set[int]:
-        """The rules that are left out of the text of a row."""
-        place = self.place_of.get(row)
-        if place is None:
-            return set()
+    def rules_left_out(self, place: int) -> set[int]:
+        """The rules that are left out of the text at a place."""
         return self.without[place] | {rule for rule, _ in self.results[place].left_out}
 
     def require_intact(self) -> None:
@@ -301,21 +297,19 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
     """
     rows = sorted({row for column in columns for row in column.place_of})
     while True:
-        again: list[set[int]] = [set() for _ in columns]
+        again: dict[_ChainColumn, set[int]] = {}
         for row in rows:
-            lacking = set().union(*(column.rules_left_out(row) for column in columns))
-            mixed = lacking and lacking & set().union(*(column.applied(row) for column in columns))
-            if not mixed:
-                continue
-            for column, places in zip(columns, again, strict=True):
-                if min(mixed) in column.applied(row):
-                    column.without[column.place_of[row]].add(min(mixed))
-                    places.add(column.place_of[row])
-        if not any(again):
+            places = [(each, each.place_of[row]) for each in columns if row in each.place_of]
+            lacking = set().union(*(column.rules_left_out(place) for column, place in places))
+            mixed = lacking & set().union(*(column.applied(place) for column, place in places))
+            for column, place in places if mixed else ():
+                if min(mixed) in column.applied(place):
+                    column.without[place].add(min(mixed))
+                    again.setdefault(column, set()).add(place)
+        if not again:
             return
-        for column, places in zip(columns, again, strict=True):
-            if places:
-                column.chain(sorted(places))
+        for column, changed in again.items():
+            column.chain(sorted(changed))
 
 
 def _shared(batch: Batch, column: str) -> tuple[Texts, Sequence[Sequence[int]]]:

@@ -131,14 +131,18 @@ class PartialOutput:
     def _remove(self) -> None:
         """Remove the folder, its lock last: whoever comes next finds all of it or nothing."""
         with suppress(OSError):
-            for leftover in self.folder.iterdir():
-                if _OURS.fullmatch(leftover.name):
-                    leftover.unlink()
+            self._empty()
             if os.name == "nt":  # no open file can be removed there
                 self._lock.close()
             (self.folder / "lock").unlink()
             self.folder.rmdir()
         self._lock.close()
+
+    def _empty(self) -> None:
+        """Remove all files of the folder but the lock."""
+        for leftover in self.folder.iterdir():
+            if _OURS.fullmatch(leftover.name):
+                leftover.unlink()
 
     def _begin(self, manifest: dict[str, Any], *, resume: bool) -> None:
         path = self.folder / "manifest.json"
@@ -162,9 +166,7 @@ class PartialOutput:
                 f"discarded {count} finished batches of an interrupted run; --resume would use them"
             )
         with self._writing():
-            for leftover in self.folder.iterdir():
-                if _OURS.fullmatch(leftover.name):
-                    leftover.unlink()
+            self._empty()
             self._put_file(path.name, [json.dumps(manifest, indent=1).encode()])
 
     def _whole_parts(self) -> int:

@@ -38,7 +38,6 @@ _Read = TypeVar("_Read")
 
 #: The name that stands for every column, among those of columns to keep.
 ALL = "all"
-_RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 
 # The name of the decision that is drawn for each text.
 _SHARE = "share"
@@ -148,12 +147,9 @@ class Plan(RowChoices):
 
     def written(self, names: Sequence[str], *, mode: Mode) -> tuple[str, ...]:
         """The columns of the output, given the names of the columns of the input."""
-        drawn = (DRAW,) if self.draws > 1 else ()
         if mode == "chain":
-            return (*names, *drawn)
-        several = len(self.rewritten_columns) > 1
-        record_columns = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
-        return (*(name for name in record_columns if several or name != "column"), *self.keep)
+            return (*names, DRAW) if self.draws > 1 else tuple(names)
+        return (*_record_columns(self.rewritten_columns, draws=self.draws), *self.keep)
 
     def of_batch(self, batch: Batch) -> Plan:
         """The plan with the columns that only this batch has, if all are to be kept."""
@@ -216,13 +212,11 @@ def carried_columns(
         >>> carried_columns(["all"], ["id", "text", "label"], ["text"], "id")
         ('label',)
     """
-    drawn = (DRAW,) if draws > 1 else ()
-    several = len(rewritten) > 1
-    reserved = {*drawn, *(each for each in _RECORD_COLUMNS if several or each != "column")}
+    reserved = _record_columns(rewritten, draws=draws)
     columns: list[str] = []
     for name in keep:
         if name == ALL and name not in names:
-            present = {id_column, *(() if several else rewritten)}
+            present = {id_column, *(rewritten if len(rewritten) == 1 else ())}
             columns += [other for other in names if other not in present]
         elif name in names or "," not in name:
             columns.append(name)
@@ -237,6 +231,13 @@ def carried_columns(
             help=f"rename the column{f', or write {others}' if others else ''}",
         )
     return tuple(dict.fromkeys(columns))
+
+
+def _record_columns(rewritten: Sequence[str], *, draws: int) -> tuple[str, ...]:
+    """The columns that records have before those that are kept."""
+    drawn = (DRAW,) if draws > 1 else ()
+    column = ("column",) if len(rewritten) > 1 else ()
+    return ("id", *drawn, "rule", *column, "original", "rewritten", "edits")
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,36 +255,30 @@ def with_new_ids(
     return new
 
 
-class IdCheck:
-    """Checks that ids are distinct, if the caller named their column or the output relies on them.
+def with_distinct_ids(
+    batches: Iterable[Batch],
+    plan: Plan,
+    *,
+    mode: Mode,
+    id_column: str | None,
+    with_originals: bool,
+    where: str,
+) -> Iterator[Batch]:
+    """The batches as they come, with a look at their ids if the output relies on them.
 
-    Copies that ``with_originals`` writes have ids of their own. DataError: two rows have the same
-    id, or a row has none.
+    So it does if the caller named their column (``id_column``), for records, and for copies
+    (``with_originals``), which have ids of their own. DataError: two rows have the same id, or a
+    row has none.
     """
-
-    def __init__(
-        self,
-        plan: Plan,
-        *,
-        mode: Mode,
-        id_column: str | None,
-        with_originals: bool,
-        where: str,
-    ) -> None:
-        needed = mode == "each" or with_originals or id_column is not None
-        self._id_column = plan.id_column if needed else None
-        self._with_originals = with_originals
-        self._where = where
-        self._ledger = IdLedger(where)
-
-    def add(self, batch: Batch) -> None:
-        """Compare the ids of a batch with those of all batches before it."""
-        if self._id_column is None:
-            return
-        names = row_ids(batch, self._id_column, where=self._where)
-        self._ledger.add(names, first=batch.first)
-        if self._with_originals:
-            self._ledger.add([name + ADDED for name in names], first=batch.first)
+    needed = mode == "each" or with_originals or id_column is not None
+    ledger = IdLedger(where)
+    for batch in batches:
+        if needed and plan.id_column is not None:
+            names = row_ids(batch, plan.id_column, where=where)
+            ledger.add(names, first=batch.first)
+            if with_originals:
+                ledger.add([name + ADDED for name in names], first=batch.first)
+        yield batch
 
 
 def _after_others(part: bytes, encoding: str) -> bytes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
-from sears_dsl.engine.reference import Split, WalkState, candidates, is_protected
+from sears_dsl.engine.reference import Split, WalkState, candidates
 from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
@@ -88,7 +88,6 @@ def explain(
     tokens: Sequence[Token],
     *,
     split: Split,
-    protected: Sequence[tuple[int, int]] = (),
     sources: Sources = NO_SOURCES,
 ) -> Explanation:
     """How far a rule got on one row, under scope ``first`` and seed 0.
@@ -108,15 +107,14 @@ def explain(
         stops.append(_Stop(state, element, position))
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
-    possible = [each for each in bindings if not is_protected(each, tokens, protected)]
-    spans = [Instance(text, tokens, each).place for each in possible]
+    places = [Instance(text, tokens, each).place for each in bindings]
     instances = [
-        UnitInstance(each.start, each.end, spans[at], partial(possible.__getitem__, at))
-        for at, each in enumerate(possible)
+        UnitInstance(each.start, each.end, places[at], partial(bindings.__getitem__, at))
+        for at, each in enumerate(bindings)
     ]
     edits, missing = unit_edits(
         Renderer(rule, scope), text, tokens, instances,
-        first=True, protected=protected, drawing=Drawing(sources=sources),
+        first=True, protected=(), drawing=Drawing(sources=sources),
     )  # fmt: skip
     if edits:
         reason, new = "; ".join(map(_describe, edits)), apply_edits(text, edits)
@@ -125,12 +123,8 @@ def explain(
         return _stopped_before(rule, scope, stops, text, tokens, split=split) or _stopped(
             name, total, stops, text, tokens
         )
-    # It matched, but cannot be rendered, or is kept by a protected span or by its rate.
-    why = "which is protected" if protected else "but its rate selects no instance here"
-    if missing:
-        why = f"but {missing[0].value}"
-    first = (possible if missing else bindings)[0]
-    reason = f"it matched {_quoted(text, tokens, first.start, first.end)}, {why}"
+    why = missing[0].value if missing else "its rate selects no instance here"
+    reason = f"it matched {_quoted(text, tokens, bindings[0].start, bindings[0].end)}, but {why}"
     return Explanation(name, False, None, total, total, None, "", reason)
 
 

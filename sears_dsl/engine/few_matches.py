@@ -13,7 +13,7 @@ token or match as for many. Threads may share one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import eq, itemgetter
 from typing import NamedTuple
@@ -311,25 +311,23 @@ class FewRows:
     """Rewrites few texts, each by itself, from a list of its tokens.
 
     Args:
-        program: the rules.
-        prefilter: of the same program.
+        compiled: the rules.
+        prefilter: of the same rules.
         few_matches: renders the matches of these rules.
-        drawing: the rules that draw.
         tagger: lists the tokens of a text; any thread may call it.
     """
 
     def __init__(
         self,
-        program: Program,
+        compiled: CompiledRules,
         prefilter: Prefilter,
         few_matches: FewMatches,
-        drawing: Collection[int],
         tagger: CuttingTagger,
     ) -> None:
-        self._program = program
+        self._program = program = compiled.program
+        self._drawing = drawing = compiled.drawing_rules
         self._prefilter = prefilter
         self._few_matches = few_matches
-        self._drawing = frozenset(drawing)
         self._tagger = tagger
         by_words = prefilter.least == NOTHING and len(program.sequences) <= _MOST_VARIANTS
         self._word_rules = WordRules(program, prefilter) if by_words and not drawing else None

@@ -405,7 +405,7 @@ class Matcher:
             if not len(matches):
                 continue
             few = None
-            if spans is None or not any(spans):
+            if not any(spans or ()):
                 few = self._few_matches.rewrites(tokens, matches, unrenderable, numbers=rows)
             if few is not None:
                 parts.append(few)
@@ -538,10 +538,10 @@ class Matcher:
     @cached_property
     def _few_rows(self) -> FewRows | None:
         """Rewrites few texts without arrays; None where the tagger does not list tokens."""
-        tagger, drawing = self.tagger, self.compiled.drawing_rules
+        tagger = self.tagger
         if not isinstance(tagger, CuttingTagger):
             return None
-        return FewRows(self.program, self._prefilter, self._few_matches, drawing, tagger)
+        return FewRows(self.compiled, self._prefilter, self._few_matches, tagger)
 
     def _by_sentence(self, unit: str | None) -> bool:
         """Whether units are sentences: what the run says, else the rules."""

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.compile.predicates import ignores_case
 from sears_dsl.engine.compile.program import Problem
@@ -34,6 +34,7 @@ from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import (
     NAME_VECTORS,
     VECTORS,
+    WordVectors,
     how_to_install,
     load_vectors,
     vectors_installed,
@@ -140,7 +141,7 @@ class _WordKnowledge:
     fine: str | None = None
 
 
-def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
+def compile_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     """Findings on the inflections of a rule that fail on every instance.
 
     Example:
@@ -150,7 +151,6 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
         >>> print(finding.code, finding.message)
         E350 `be` has more than one form for VBD: was, were
     """
-    findings: list[Diagnostic] = []
     for piece in rule.consequent:
         if isinstance(piece, syntax.Inflected):
             knowledge = _known(_element(rule, piece.target), scope)
@@ -159,15 +159,13 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
                 # The token may still decide among the forms of `be`.
                 is_be = piece.word.lower() == "be" and knowledge.lemma in (None, "be")
                 forms = [] if is_be and form.ambiguous else [form]
-                span = piece.span or rule.span
-                findings.extend(_findings(span, piece.word, knowledge.fine, forms))
+                yield from _findings(piece.span or rule.span, piece.word, knowledge.fine, forms)
         elif isinstance(piece, syntax.Reference):
+            knowledge = _known(_element(rule, piece.target), scope)
+            word = knowledge.word or knowledge.lemma
             tag = next((name for name in piece.functions if name in INFLECTION_TAGS), None)
-            knowledge = _known(_element(rule, piece.target), scope) if tag else _WordKnowledge()
-            if tag is not None and (word := knowledge.word or knowledge.lemma) is not None:
-                span = piece.span or rule.span
-                findings.extend(_findings(span, word, tag, _copied(knowledge, tag)))
-    return findings
+            if tag is not None and word is not None:
+                yield from _findings(piece.span or rule.span, word, tag, _copied(knowledge, tag))
 
 
 def _copied(knowledge: _WordKnowledge, tag: str) -> list[Inflection]:
@@ -326,29 +324,34 @@ def sources_for(
     """The sources of a run of these rules, and findings on those that are missing."""
     missing: list[Diagnostic] = []
     # There may be hundreds of thousands of mined rules, none of which calls a function.
-    rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
-    if sources.vectors is None:
-        wanting = [pair for pair in rules if "neighbor" in noise_in(pair[0])]
-        names = set(map(vectors_of, map(itemgetter(1), wanting)))
-        if len(names) > 1:
-            listed = ", ".join(sorted(name or "no name" for name in names))
-            message = f"the rules name different vectors: {listed}"
-            advice = "run them one after the other"
-            missing.append(_placed(Diagnostic("E352", message, help=advice), *wanting[0]))
-        elif wanting:
-            try:
-                vectors = load_vectors(names.pop())
-                sources = Sources(vectors=vectors, paraphrases=sources.paraphrases)
-            except DataError as error:
-                finding = Diagnostic("E352", error.message, help=error.help)
-                missing.append(_placed(finding, *wanting[0]))
-    if sources.paraphrases is None:
-        wanting = [pair for pair in rules if "paraphrase" in noise_in(pair[0])]
-        if wanting:
-            advice = "commands supply one; in Python: sources=Sources(paraphrases=...)"
-            message = "`.paraphrase` needs a paraphraser, but the run has none"
-            missing.append(_placed(Diagnostic("E353", message, help=advice), *wanting[0]))
+    calling = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
+    near, reworded = (
+        [pair for pair in calling if kind in noise_in(pair[0])]
+        for kind in ("neighbor", "paraphrase")
+    )
+    if near and sources.vectors is None:
+        try:
+            vectors = _vectors_of_all(ruleset for _, ruleset in near)
+            sources = Sources(vectors=vectors, paraphrases=sources.paraphrases)
+        except DataError as error:
+            finding = Diagnostic("E352", error.message, help=error.help)
+            missing.append(_placed(finding, *near[0]))
+    if reworded and sources.paraphrases is None:
+        advice = "commands supply one; in Python: sources=Sources(paraphrases=...)"
+        message = "`.paraphrase` needs a paraphraser, but the run has none"
+        missing.append(_placed(Diagnostic("E353", message, help=advice), *reworded[0]))
     return sources, missing
+
+
+def _vectors_of_all(rulesets: Iterable[RuleSource]) -> WordVectors:
+    names = set(map(vectors_of, rulesets))
+    if len(names) > 1:
+        listed_names = ", ".join(sorted(name or "no name" for name in names))
+        raise DataError(
+            f"the rules name different vectors: {listed_names}",
+            help="run them one after the other",
+        )
+    return load_vectors(names.pop())
 
 
 def vectors_of(ruleset: RuleSource) -> str:
@@ -398,41 +401,38 @@ def stand_ins(ruleset: RuleSource) -> Sources:
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
 
 
-def advice_on(missing: str, ruleset: RuleSource) -> str:
-    """What to do about what `missing_source` gives.
+class MissingSource(NamedTuple):
+    """What a function of a rule looks up, and a run lacks."""
 
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> advice_on("no translation models are installed", parse("movie -> film"))
-        "pip install 'sears-dsl[discovery]'"
-    """
-    named = ruleset.options.vectors
-    if missing == _NO_PARAPHRASER:
-        return "pip install 'sears-dsl[discovery]'"
-    return how_to_install(named) if named else NAME_VECTORS
+    function: str  # ``neighbor`` or ``paraphrase``
+    problem: str  # what is not there
+    advice: str  # what to do about it
 
 
-def missing_source(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
-    """What a rule needs and lacks: it is not installed or named, and not in the run; else empty.
+def missing_source(
+    rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
+) -> MissingSource | None:
+    """What a rule needs and lacks: it is not installed or named, and not in the run; else None.
 
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("<unit> -> $0.paraphrase")
-        >>> missing_source(rules.rules[0], rules, vectors=False, paraphrases=False)
-        'no translation models are installed'
+        >>> missing = missing_source(rules.rules[0], rules, vectors=False, paraphrases=False)
+        >>> missing.problem, missing.advice
+        ('no translation models are installed', "pip install 'sears-dsl[discovery]'")
     """
     if "paraphrase" in noise_in(rule) and not paraphrases:
-        return _NO_PARAPHRASER
+        problem = "no translation models are installed"
+        return MissingSource("paraphrase", problem, "pip install 'sears-dsl[discovery]'")
     named = ruleset.options.vectors
     if "neighbor" in noise_in(rule) and not vectors:
         # Whatever vectors happen to be installed would write other words on another machine.
         if not named:
-            return "no vectors are named"
-        return "" if vectors_installed(named) else f"the vectors {named} are not installed"
-    return ""
-
-
-_NO_PARAPHRASER = "no translation models are installed"
+            return MissingSource("neighbor", "no vectors are named", NAME_VECTORS)
+        if not vectors_installed(named):
+            problem = f"the vectors {named} are not installed"
+            return MissingSource("neighbor", problem, how_to_install(named))
+    return None
 
 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
@@ -475,20 +475,13 @@ def hindrances(
         for rule in ruleset.rules:
             missing = missing_source(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
             if missing:
-                findings.append(_source_missing(missing, rule, ruleset))
+                code = "E352" if missing.function == "neighbor" else "E353"
+                message = f"`.{missing.function}` cannot be used: {missing.problem}"
+                finding = Diagnostic(code, message, help=missing.advice)
+                findings.append(_placed(finding, rule, ruleset))
                 paths.add(ruleset.path)
                 break
     return findings, frozenset(paths)
-
-
-def _source_missing(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
-    """E352 or E353, before anything is looked up."""
-    number, function = "E352", "neighbor"
-    if missing == _NO_PARAPHRASER:
-        number, function = "E353", "paraphrase"
-    message = f"`.{function}` cannot be used: {missing}"
-    finding = Diagnostic(number, message, help=advice_on(missing, ruleset))
-    return _placed(finding, rule, ruleset)
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:

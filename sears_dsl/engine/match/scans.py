@@ -53,51 +53,35 @@ from sears_dsl.runtime.kernels import kernel
 
 
 @kernel
-def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
-    """Keep, of the sorted hits low up to high, the leftmost of each pattern that do not overlap.
+def sort_hits(
+    hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns
+) -> None:
+    """Sort the hits of each row; under `EXTENT_ALL` keep, of each pattern, those that fit.
 
-    Return one past the last that is kept. An insertion excludes other hits at its place.
+    From the left, a hit fits if it overlaps none before it. An insertion excludes others at its
+    place.
     """
-    end = low
-    pattern = np.int64(-1)
-    free = np.int64(0)
-    for place in range(low, high):
-        hit = hits[place]
-        if hit >> RANK_BITS != pattern:
-            pattern = hit >> RANK_BITS
-            free = np.int64(0)
-        start = (hit & RANK) >> ORDER_BITS
-        if start >= free:
-            variant = patterns.first_variant[pattern] + (hit & ORDER_MASK)
-            free = start + max(np.int64(1), np.int64(patterns.variants[variant, FOCUS]))
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        hits[begin : offsets[row + 1]].sort()
+        pattern = np.int64(-1)
+        free = np.int64(0)
+        for at in range(begin, offsets[row + 1]):
+            hit = hits[at]
+            if hit >> RANK_BITS != pattern:
+                pattern = hit >> RANK_BITS
+                free = np.int64(0)
+            start = (hit & RANK) >> ORDER_BITS
+            if start < free:
+                continue
+            if extent == EXTENT_ALL:
+                variant = patterns.first_variant[pattern] + (hit & ORDER_MASK)
+                free = start + max(np.int64(1), np.int64(patterns.variants[variant, FOCUS]))
             hits[end] = hit
             end += 1
-    return end
-
-
-@kernel
-def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns) -> Any:
-    """Of all hits of rows, those of an extent: (hits, offsets) as `collect` returns them."""
-    chosen = hits.copy()
-    bounds = np.zeros(offsets.shape[0], np.int64)
-    total = np.int64(0)
-    for row in range(offsets.shape[0] - 1):
-        begin = total
-        for place in range(offsets[row], offsets[row + 1]):
-            chosen[total] = hits[place]
-            total += 1
-        chosen[begin:total].sort()
-        if extent == EXTENT_ALL:
-            total = _select(chosen, begin, total, patterns)
-        elif extent == EXTENT_FIRST:
-            count = total
-            total = begin
-            for place in range(begin, count):
-                if place == begin or chosen[place] >> RANK_BITS != chosen[total - 1] >> RANK_BITS:
-                    chosen[total] = chosen[place]
-                    total += 1
-        bounds[row + 1] = total
-    return chosen[:total], bounds
+        begin = offsets[row + 1]
+        offsets[row + 1] = end
 
 
 # One loop on purpose: a call for each row would cost as much as scanning many rows.
@@ -240,12 +224,10 @@ def collect(  # noqa: PLR0915, PLR0917
                 pattern = np.int64(touched[at])
                 hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
                 total += 1
-        else:
-            hits[offsets[row - low] : total].sort()
-            if extent == EXTENT_ALL:
-                total = _select(hits, offsets[row - low], total, rules.patterns)
         offsets[row - low + 1] = total
-    return hits[:total], offsets
+    if extent != EXTENT_FIRST:
+        sort_hits(hits, offsets, extent, rules.patterns)
+    return hits[: offsets[high - low]], offsets
 
 
 # ---------------------------------------------------------------- by bits
@@ -388,9 +370,11 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
             hits = grown(hits, hits.shape[0] + more)
     if protected:
         drop_protected(low, hits, offsets, own_offsets, patterns, protection)
-    if not closing:
-        return choose(hits[: offsets[high - low]], offsets, extent, patterns)
-    if planes.several < patterns.rule_offsets.shape[0] - 1:
+    if extent != EXTENT_FIRST:
+        sort_hits(hits, offsets, extent, patterns)
+    elif protected:
+        keep_smallest(hits, offsets, 0)
+    elif planes.several < patterns.rule_offsets.shape[0] - 1:
         keep_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
     return hits[: offsets[high - low]], offsets
 
