@@ -8,12 +8,9 @@ that was rejected, whichever template writes it with that label, and everything 
 or template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
 journal is about this version of them, since an id may mean another rule by now.
 
-A reviewer's last verdict on a rewrite is her reading of it, and takes precedence over what follows
-from a verdict on its rule. If reviewers contradict each other, both count, and the note says so. A
-verdict on a rule is about the rewrites that were shown with it. Those of an accepted rule are good.
-Those of a rule that changes the meaning, is not grammatical or is nothing that people say are not.
-A rejection for another reason says nothing about them. Nor does a verdict on a rule that may change
-the label, because the question was whether the label is right, not whether the meaning stays.
+Readings are what `judged_rewrites` finds: here a rule that changes the meaning, is not grammatical
+or is nothing that people say counts against its rewrites. If reviewers contradict each other, both
+count, and the note says so.
 """
 
 from __future__ import annotations
@@ -98,8 +95,7 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
         templates={
             name
             for ruleset, here in zip(rulesets, judged, strict=True)
-            if here
-            for name in template_ids(ruleset.templates)
+            for name in (template_ids(ruleset.templates) if here else ())
             if name in state.templates and state.templates[name].verdict == "reject"
         },
     )
