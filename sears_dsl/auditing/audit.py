@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
@@ -176,10 +175,7 @@ def audit(
 ) -> document.AuditDocument:
     """Count, judge and explain effects; `columns` has what to slice by, with a value a row."""
     choices = circumstances.choices
-    judged = partial(
-        judge, gates=gates, templates=None if sentences is None else sentences.templates
-    )
-    judgements = judged(effects.rules)
+    judgements = judge(effects.rules, gates)
     alone = totals.flips_alone(effects)
     whole = totals.count_together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
@@ -231,7 +227,7 @@ def audit(
             ),
             *_doubts(records),
             *_unscored(effects, circumstances),
-            *_worse_draws(judgements, effects, later, judged),
+            *_worse_draws(judgements, effects, later, gates),
             *_unasked(robust, gates, choices),
         ),
         right_rows="".join("1" if each else "0" for each in effects.right.tolist()),
@@ -519,16 +515,13 @@ def _nothing_right(effects: Effects) -> str:
 
 
 def _worse_draws(
-    judgements: Sequence[Judgement],
-    effects: Effects,
-    later: Sequence[Effects],
-    judged: Callable[[Sequence[RuleEffect]], Sequence[Judgement]],
+    judgements: Sequence[Judgement], effects: Effects, later: Sequence[Effects], gates: Gates
 ) -> Iterator[str]:
     """A note on rules that pass in the first draw and would fail in another."""
     worst: dict[str, float] = {}
     for draw in later:
         drawn = {each.id: each for each in draw.rules}
-        others = judged([drawn.get(each.id, each) for each in effects.rules])
+        others = judge([drawn.get(each.id, each) for each in effects.rules], gates)
         for rule, first, other in zip(effects.rules, judgements, others, strict=True):
             if (first.outcome, other.outcome) == ("passed", "failed"):
                 worst[rule.id] = max(worst.get(rule.id, 0.0), other.failures.rate or 0.0)

@@ -9,8 +9,8 @@ The folds are scikit-learn's KFold, shuffled with the seed, over the rows of the
 fold learns from answers to the rows that it judges. The importance of a feature is the micro F1
 that is lost if its values are shuffled among the judged answers. As each answer has one of two
 classes, micro F1 is the share of correct predictions. One thread learns, so the same seed gives the
-same numbers on any number of cores. The document holds no date and no path, and the reports are
-made of it alone. Costs ten times up to a hundred small trees: seconds for ten thousand answers.
+same numbers on any number of cores. Costs ten times up to a hundred small trees: seconds for ten
+thousand answers.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 6, which takes XGBoost; the boosting here is scikit-learn's over histograms.
@@ -46,6 +46,8 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.extras import has_textstat, need_learning
 from sears_dsl.statistics import Share, mean_interval, share_of
 
+FeatureKind: TypeAlias = Literal["number", "category"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldMean:
@@ -74,7 +76,7 @@ class FeatureRecord:
     """
 
     name: str
-    kind: Literal["number", "category"]
+    kind: FeatureKind
     known: int
     importance: FoldMean
     parts: tuple[PartErrors, ...]
@@ -129,8 +131,6 @@ class ErrorsDocument(DocumentRecord):
         return f"Wrong answers can be predicted{by}: {scores}."
 
 
-FeatureKind: TypeAlias = Literal["number", "category"]
-
 #: The value of the feature ``rule`` for rows as they are.
 UNTOUCHED = "(untouched)"
 
@@ -170,7 +170,6 @@ def collect_answers(
     of_rows: Mapping[str, Sequence[slices.SliceValue]] | None = None,
 ) -> LearningRows:
     """Lay out the answers of audits with their features, and those of the rows (`of_rows`)."""
-    same_rows(audits)
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
         Feature("audit", "category", [each.audit for each in answers]),
@@ -503,9 +502,9 @@ def _document(
     first = next(iter(audits.values()))
     names = []
     for name, audit in audits.items():
-        own = collect_answers({name: audit})
-        wrong = share_of(int(own.wrong.sum()), len(own.wrong))
-        names.append(AuditName(name=name, model=audit.model, answers=len(own.wrong), wrong=wrong))
+        own = [each.wrong for each in _answers(name, audit)]
+        wrong = share_of(sum(own), len(own))
+        names.append(AuditName(name=name, model=audit.model, answers=len(own), wrong=wrong))
     return ErrorsDocument(
         audits=tuple(names),
         data=first.data,

@@ -4,8 +4,8 @@ In: limits for all rules or for some, and effects. Out: `Gates`, which knows the
 and a `Judgement` of each rule. The most specific limit counts: that of the rule, then of its tags,
 of its severity, of all rules. A gate that matches no rule and no template is an error, since a gate
 that gates nothing looks like one that holds. One all of whose rules have a more specific limit
-decides nothing. A rule that was tested on too few rows is not
-judged: it neither passes nor fails, however it did. p is the exact probability of at least so many
+decides nothing. A rule that was tested on too few rows is not judged: it neither passes nor fails,
+however it did. p is the exact probability of at least so many
 failures if the model failed at the rate of the limit. q is p after Benjamini and Hochberg, over all
 rules that were tested. Costs one binomial tail a rule.
 
@@ -16,7 +16,7 @@ which a discovered rule may change the meaning (δ = 0.1); any failures beyond t
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
@@ -245,11 +245,8 @@ class Judgement:
     q_value: float | None
 
 
-def judge(
-    effects: Sequence[RuleEffect], gates: Gates, *, templates: Mapping[str, Template] | None = None
-) -> tuple[Judgement, ...]:
+def judge(effects: Sequence[RuleEffect], gates: Gates) -> tuple[Judgement, ...]:
     """Judge each rule."""
-    gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
     limits = [next(gates.limits_of(effect), (None, "")) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit for limit, _ in limits]

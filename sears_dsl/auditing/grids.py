@@ -2,7 +2,7 @@
 
 In: `AuditDocument`s. Out: `GridDocument`. A cell is the failure rate on the rows that its own audit
 tested. Comparisons are those of `comparison`; all of them, of all models, are one family after
-Holm. A confidence that a model does not give is None, never 0.
+Holm.
 """
 
 from __future__ import annotations

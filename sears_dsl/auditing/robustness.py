@@ -19,6 +19,7 @@ from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, los
 from sears_dsl.auditing.slices import as_numbers, cell_words, for_rows
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
+from sears_dsl.language.rule import Metadata
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.statistics import ROUNDING, Share, share_of
 
@@ -33,7 +34,6 @@ _MOST_LABELS = 12
 _ROWS_A_LABEL = 20
 #: The name of the slicing by template, for sentences beside rows of data.
 OF_SENTENCES = "template of sentences"
-NO_LABELS = "no label column was named"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,13 +172,15 @@ def robustness(
     for draw in (effects, *later):
         for each in draw.rules:
             draws.setdefault(each.id, []).append(each)
-    changing = [each for each in effects.rules if any(map(len, draws[each.id]))]
+    changing = {
+        each.id: each.rule.metadata for each in effects.rules if any(map(len, draws[each.id]))
+    }
 
     def record(
-        about: About, name: str, members: Sequence[RuleEffect], *, tolerance: float
+        about: About, name: str, members: Sequence[str], *, tolerance: float
     ) -> RobustnessRecord:
         """How robust the model is to some rules."""
-        drawn = [(rule, each) for rule, first in enumerate(members) for each in draws[first.id]]
+        drawn = [(rule, each) for rule, member in enumerate(members) for each in draws[member]]
         rows = _joined([each.rows for _, each in drawn], np.int64)
         correct = _joined([each.as_expected for _, each in drawn], np.bool_)
         group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
@@ -201,7 +203,7 @@ def robustness(
     def judged(gate: Gate, of_run: float) -> RobustnessGate:
         """Judge a gate about robustness."""
         chosen = [each for each in effects.rules if gate.is_about(each)]
-        members = [each for each in chosen if each in changing]
+        members = [each.id for each in chosen if each.id in changing]
         measured = record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
         lost = lost_rewrites(
             sum(each.refused for each in chosen), sum(each.rejected for each in chosen)
@@ -215,7 +217,10 @@ def robustness(
     return Robustness(
         tolerance=chosen,
         labels=len(right) or None,
-        records=tuple(record(*each, tolerance=chosen) for each in _selections(changing)),
+        records=tuple(
+            record(*each, tolerance=chosen)
+            for each in selections(changing, ("all rules", "tag", "rule"))
+        ),
         gates=tuple(judged(each, chosen) for each in demanded),
     )
 
@@ -229,9 +234,8 @@ def column_accuracies(
     """
     if not effects.labelled:
         return
-    labels = labels_of(effects)
-    right = _right_answers(effects, labels)
-    flags = [right[label] for label in labels]
+    right = _right_answers(effects, labels_of(effects))
+    flags, named = list(right.values()), list(map(writable, right))
     rows = np.arange(len(effects.right))
     for column, values in columns.items():
         cells = for_rows(effects.data, values)
@@ -243,7 +247,7 @@ def column_accuracies(
             values=len(names),
             pooled=share_of(int(effects.right.sum()), len(rows)),
             mean=accuracies.mean_of_groups(effects.right, group),
-            constant=accuracies.constant_answer(flags, list(map(writable, labels)), rows, group),
+            constant=accuracies.constant_answer(flags, named, rows, group),
         )
 
 
@@ -272,7 +276,7 @@ def why_no_classes(effects: Effects, further: Iterable[str] = ()) -> str:
         return "answers are free text"
     labels = _all_labels(effects, further)
     if not labels:
-        return NO_LABELS
+        return "no label column was named"
     if len(labels) > max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL):
         return f"there are {len(labels):,} labels, too many to guess among"
     return ""
@@ -285,15 +289,16 @@ def _all_labels(effects: Effects, further: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({*labels, *further}))
 
 
-def _selections(
-    changing: Sequence[RuleEffect],
-) -> Iterator[tuple[About, str, Sequence[RuleEffect]]]:
-    """All rules that change a row, those of each tag, each of them."""
-    yield "all rules", "", changing
-    for tag in dict.fromkeys(tag for each in changing for tag in each.rule.metadata.tags):
-        yield "tag", tag, [each for each in changing if tag in each.rule.metadata.tags]
-    for each in changing:
-        yield "rule", each.id, [each]
+def selections(
+    known: Mapping[str, Metadata], abouts: tuple[About, About, About]
+) -> Iterator[tuple[About, str, Sequence[str]]]:
+    """All rules or templates, those of each tag, each of them: what it is about, and their ids."""
+    of_all, of_tag, of_one = abouts
+    yield of_all, "", list(known)
+    for tag in dict.fromkeys(tag for each in known.values() for tag in each.tags):
+        yield of_tag, tag, [name for name, each in known.items() if tag in each.tags]
+    for name in known:
+        yield of_one, name, [name]
 
 
 def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:

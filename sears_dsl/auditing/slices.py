@@ -60,9 +60,8 @@ class SliceResult:
     """A part of the rows, by label, length, question type or a column.
 
     `accuracy`, and `worst`, that against the worst rule for each row, are None without labels.
-    `flipped` is the share of right rows that any rule flips, of those that any changes. p tests
-    whether the rest of the slicing has the same flip rate, and is None if nothing can be compared.
-    q is p adjusted over all parts.
+    `flipped` is the share of right rows that any rule flips, of those that any changes. p and q are
+    None if nothing can be compared.
     """
 
     slicing: str

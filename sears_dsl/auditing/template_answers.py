@@ -200,11 +200,10 @@ def with_templates(
     known = answers.templates
     places = {name: number for number, name in enumerate(known)}
     rejected = {each.name: each.rejected for each in answers.table.templates}
-    chosen: list[tuple[semantic.About, str, list[str]]] = [("all templates", "", list(known))]
-    for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):
-        of_tag = [name for name, each in known.items() if tag in each.metadata.tags]
-        chosen.append(("templates of a tag", tag, of_tag))
-    chosen += [("template", name, [name]) for name in known]
+    chosen = semantic.selections(
+        {name: each.metadata for name, each in known.items()},
+        ("all templates", "templates of a tag", "template"),
+    )
 
     def record(
         about: semantic.About, name: str, names: Sequence[str], *, tolerance: float

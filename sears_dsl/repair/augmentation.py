@@ -75,11 +75,6 @@ class Expansion:
     def __len__(self) -> int:
         return len(self.rewrites)
 
-    @property
-    def rows(self) -> int:
-        """How many rows have a rewrite."""
-        return len({each.row for each in self.rewrites})
-
     def require_some(self, path: str, *, oracle: Oracle | None = None) -> None:
         """Raise an error if there is no rewrite at all; the oracle is the one that was asked."""
         if self.rewrites:

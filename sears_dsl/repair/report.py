@@ -59,10 +59,7 @@ class RepairGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairVerdict:
-    """Whether a repair meets the demands, with a reason for each demand that is not passed.
-
-    Failures come first. ``not judged`` means that the rows cannot tell whether a demand is met.
-    """
+    """Whether a repair meets the demands; the reasons of those not passed, failures first."""
 
     outcome: RepairOutcome
     reasons: tuple[str, ...]

@@ -224,10 +224,11 @@ def judged_rewrites(
 ) -> dict[Pair, tuple[bool, JudgementSource]]:
     """Each rewrite that a reviewer judged: whether it is good, and by which of the `sources`.
 
-    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. Of
-    several picks the last one counts, and so of several verdicts. A rejected rule counts against
-    its rewrites only for the reasons in `against`. A verdict on a rule that may change the label
-    says nothing about them.
+    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule, which is
+    about the rewrites that were shown with it. Of several picks the last one counts, and so of
+    several verdicts. A rejected rule counts against its rewrites only for the reasons in `against`.
+    A verdict on a rule that may change the label says nothing about them, because the question was
+    whether the label is right, not whether the meaning stays.
     """
     judged: dict[Pair, tuple[bool, JudgementSource]] = {}
     for pair, good, source in _judgements(state, against):

@@ -8,12 +8,9 @@ that was rejected, whichever template writes it with that label, and everything 
 or template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
 journal is about this version of them, since an id may mean another rule by now.
 
-A reviewer's last verdict on a rewrite is her reading of it, and takes precedence over what follows
-from a verdict on its rule. If reviewers contradict each other, both count, and the note says so. A
-verdict on a rule is about the rewrites that were shown with it. Those of an accepted rule are good.
-Those of a rule that changes the meaning, is not grammatical or is nothing that people say are not.
-A rejection for another reason says nothing about them. Nor does a verdict on a rule that may change
-the label, because the question was whether the label is right, not whether the meaning stays.
+Readings are what `judged_rewrites` finds: here a rule that changes the meaning, is not grammatical
+or is nothing that people say counts against its rewrites. If reviewers contradict each other, both
+count, and the note says so.
 """
 
 from __future__ import annotations
@@ -79,15 +76,18 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
     header, entries = read_journal(path)
     state = replay(entries)
     turned_down = {each.rule for each in state.with_verdict("reject", "edit")}
-    # An id may mean another rule by now, so only rulesets that were judged in this version count.
-    judged = [ruleset_digest(ruleset) == header.sha256 for ruleset in rulesets]
-    judged_ids = [
-        each if here else None
-        for ruleset, here in zip(rulesets, judged, strict=True)
-        for each in ruleset.rule_ids
-    ]
-    names = distinct_ids(rulesets)
-    rejected = {name for each, name in zip(judged_ids, names, strict=True) if each in turned_down}
+    names = iter(distinct_ids(rulesets))
+    rejected, templates = set[str](), set[str]()
+    for ruleset in rulesets:
+        own = [(each, next(names)) for each in ruleset.rule_ids]
+        # An id may mean another rule by now, so only rulesets judged in this version count.
+        if ruleset_digest(ruleset) == header.sha256:
+            rejected |= {name for each, name in own if each in turned_down}
+            templates |= {
+                name
+                for name in template_ids(ruleset.templates)
+                if name in state.templates and state.templates[name].verdict == "reject"
+            }
     digest = hashlib.sha256(ascii((header, entries)).encode()).hexdigest()[:12]
     return JournalOracle(
         f"journal of {header.reviewer}, {len(entries):,} entries, digest {digest}",
@@ -95,13 +95,7 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
         - {mark[:3] for mark, good in state.marks.items() if good},
         rejected,
         sentences={(each.text, each.label) for each in state.rejected},
-        templates={
-            name
-            for ruleset, here in zip(rulesets, judged, strict=True)
-            if here
-            for name in template_ids(ruleset.templates)
-            if name in state.templates and state.templates[name].verdict == "reject"
-        },
+        templates=templates,
     )
 
 

@@ -352,12 +352,10 @@ def _with_outcomes(
 
 
 def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
-    """The pairs that reviewers judged, for ``sears calibrate``.
+    """The pairs that reviewers judged, by `judged_rewrites`, for ``sears calibrate``.
 
-    A reviewer's verdict on a pair itself takes precedence over what follows from a pick or a rule.
-    A rule that was rejected for another reason than its meaning says nothing about its pairs, nor
-    does any verdict on a rule that may change the label. Half a character is U+FFFD, since no file
-    holds it.
+    Only rules that were rejected for their meaning count against their pairs. Half a character is
+    U+FFFD, since no file holds it.
     """
     return [
         JudgedPair(

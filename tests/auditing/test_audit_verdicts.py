@@ -9,9 +9,11 @@ from audited import audited, effects_of, rows_of
 
 from sears_dsl.auditing.document import conclusion
 from sears_dsl.auditing.gates import Gate, Gates, judge, judge_share, read_gate
+from sears_dsl.auditing.running import compile_and_check
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.statistics import share_of
+from sears_dsl.tagging.pinned import PinnedTagger
 
 FIVE = Gates(flip_rate=0.05)
 FILM = parse("rule film: movie -> film\n")
@@ -84,7 +86,7 @@ def test_the_most_particular_limit_counts() -> None:
 
 def test_a_gate_that_gates_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="the gate flim matches no rule") as error:
-        audited(rows_of("k"), gates=Gates(own=(Gate("flim", 0.1),)))
+        compile_and_check([FILM], Gates(own=(Gate("flim", 0.1),)), tagger=PinnedTagger())
     assert "did you mean film" in error.value.help
 
 

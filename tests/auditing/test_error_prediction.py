@@ -243,7 +243,7 @@ def test_rows_of_other_audits_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"a and b are audits of different rows: 4 rows .* and 5 rows"
     ):
-        collect_answers({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
+        predict_errors({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
     with pytest.raises(DataError, match="has other rows than the audit"):
         predict_errors({"a": planted()}, data=[{**row, "label": "no"} for row in ROWS])
     with pytest.raises(UsageError, match="of the rows, which are not given"):

@@ -19,6 +19,7 @@ from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 from sears_dsl.auditing.robustness import Robustness, RobustnessRecord, points
+from sears_dsl.auditing.running import compile_and_check
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import compile_rules
@@ -338,7 +339,7 @@ def test_required_support_counts_for_robustness_too() -> None:
 )  # fmt: skip
 def test_gates_that_mean_nothing_are_reported(gates: tuple[str, ...], told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        document_of(effects_of(PLANTED, rules=RULES), gates=gates)
+        compile_and_check([RULES], Gates(own=tuple(map(read_gate, gates))), tagger=PinnedTagger())
     assert told in f"{caught.value.message} {caught.value.help}"
 
 

@@ -12,7 +12,6 @@ Attacks', section 4.3 and Figure 2.
 
 from __future__ import annotations
 
-import html
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -109,15 +108,12 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
                 parts.append(
                     f'<rect x="{x}" y="{y}" width="{width}" height="{_BAR - 1}" class="{kind}"/>'
                 )
-    parts.append(f'<line x1="{_HALF}" x2="{_HALF}" y1="0" y2="{height}" class="grid"/>')
+    parts.append(sheet.line(_HALF, _HALF, 0, height, "grid"))
     words = (
         f"{sum(wrong)} wrong answers, {wrong[-1]} of them in the highest tenth; {sum(right)} right "
         f"ones, {right[-1]} in the highest"
     )
-    return (
-        f'<svg class="mirror" width="{2 * _HALF}" height="{height}" role="img" '
-        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
-    )
+    return sheet.svg("mirror", f'width="{2 * _HALF}" height="{height}"', words, parts)
 
 
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:

@@ -4,8 +4,7 @@ In: a document and a folder. Out: the files in it, each written whole or not at 
 gets JUnit XML, with one test case for each rule, named by id and text: ``film: movie -> film``. A
 rule that fails its gate is a ``failure``. A rule that could not be judged, or of which nothing is
 demanded, is ``skipped`` with the reason, never passed. The suite has a failure wherever the command
-exits with 1. The counts of the suite are those of its cases. Characters that XML cannot hold are
-written as escapes.
+exits with 1.
 """
 
 from __future__ import annotations
@@ -181,7 +180,7 @@ def _details(record: RuleRecord) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text with control characters and lone surrogates as escapes."""
+    """The text with escapes for what XML cannot hold: control characters, lone surrogates."""
     return _FORBIDDEN.sub(
         lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import starmap
 from typing import NamedTuple, TypeAlias
 
@@ -75,12 +76,9 @@ def _figure(behind: str, paths: Sequence[tuple[str, str]], label: str) -> str:
         parts.append(
             f'<path d="{path}" class="line line{place}"/>'
             f'<path d="M{_LEFT} {y}h26" class="line line{place}"/>'
-            f'<text x="{_LEFT + 34}" y="{y + 4}">{html.escape(name)}</text>'
+            f"{sheet.label(_LEFT + 34, y + 4, html.escape(name))}"
         )
-    return (
-        f'<svg class="curves" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="{html.escape(label)}">{"".join(parts)}</svg>'
-    )
+    return sheet.svg("curves", f'viewBox="0 0 {_WIDTH} {height}"', label, parts)
 
 
 def _words(steps: Steps) -> str:
@@ -96,24 +94,26 @@ def _path(steps: Steps) -> str:
 
 def _axes(across: str, up: str, reach: float = 1.0) -> str:
     """The grid; the horizontal axis ends at `reach`."""
+    tick_label = partial(sheet.label, kind="tick")
+    bottom = _y(0.0)
     parts = []
     for tick in _TICKS:
-        parts.append(_line(0.0, 1.0, tick, tick, "grid") + _line(tick, tick, 0.0, 1.0, "grid"))
-        parts.append(
-            f'<text x="{_LEFT - 6}" y="{_y(tick) + 4}" text-anchor="end" class="tick">'
-            f'{100 * tick:g}%</text><text x="{_x(tick)}" y="{_y(0.0) + 15}" '
-            f'text-anchor="middle" class="tick">{100 * tick * reach:g}%</text>'
-        )
-    parts.append(
-        f'<text x="{_WIDTH - _RIGHT}" y="{_y(0.0) + 29}" text-anchor="end" class="tick">'
-        f'{html.escape(across)}</text><text x="{_LEFT}" y="{_TOP - 9}" class="tick">'
-        f"{html.escape(up)}</text>"
-    )
+        x, y = _x(tick), _y(tick)
+        parts += [
+            _line(0.0, 1.0, tick, tick, "grid"),
+            _line(tick, tick, 0.0, 1.0, "grid"),
+            tick_label(_LEFT - 6, y + 4, f"{100 * tick:g}%", anchor="end"),
+            tick_label(x, bottom + 15, f"{100 * tick * reach:g}%", anchor="middle"),
+        ]
+    parts += [
+        tick_label(_WIDTH - _RIGHT, bottom + 29, across, anchor="end"),
+        tick_label(_LEFT, _TOP - 9, up),
+    ]
     return "".join(parts)
 
 
 def _line(left: float, right: float, low: float, high: float, kind: str) -> str:
-    return f'<line x1="{_x(left)}" x2="{_x(right)}" y1="{_y(low)}" y2="{_y(high)}" class="{kind}"/>'
+    return sheet.line(_x(left), _x(right), _y(low), _y(high), kind)
 
 
 def _x(rate: float) -> float:

@@ -8,7 +8,6 @@ the table below. Text of rules, names of features and their values stay text.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -158,8 +157,8 @@ _HEIGHT = 30
 _LEFT = 310
 _TOP = 30
 _NAME = 34
-SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
 _STRONG = 5
+SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
 
 
 def grid_markdown(document: grids.GridDocument) -> str:
@@ -259,16 +258,12 @@ def heat_map(document: grids.GridDocument) -> str:
     parts = []
     for column, model in enumerate(document.models):
         x = _LEFT + column * _WIDTH + _WIDTH / 2
-        parts.append(
-            f'<text x="{x}" y="{_TOP - 10}" text-anchor="middle" class="tick">'
-            f"<title>{escaped(model.name)}</title>{escaped(shortened(model.name, 14))}</text>"
-        )
+        name = _titled(model.name, 14)
+        parts.append(sheet.label(x, _TOP - 10, name, anchor="middle", kind="tick"))
     for row, rule in enumerate(document.rules):
         y = _TOP + row * _HEIGHT
-        parts.append(
-            f'<text x="{_LEFT - 10}" y="{y + _HEIGHT / 2 + 4}" text-anchor="end">'
-            f"<title>{escaped(rule.rule)}</title>{escaped(shortened(rule.rule, _NAME))}</text>"
-        )
+        name = _titled(rule.rule, _NAME)
+        parts.append(sheet.label(_LEFT - 10, y + _HEIGHT / 2 + 4, name, anchor="end"))
         parts += [_square(cell, column, y) for column, cell in enumerate(rule.cells)]
     width = _LEFT + _WIDTH * len(document.models) + 2
     height = _TOP + _HEIGHT * len(document.rules) + 2
@@ -280,23 +275,23 @@ def heat_map(document: grids.GridDocument) -> str:
         )
         for rule in document.rules
     )
-    return (
-        f'<svg class="matrix" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" aria-label="{html.escape(f"Failure rates. {words}")}">{"".join(parts)}</svg>'
-    )
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return sheet.svg("matrix", size, f"Failure rates. {words}", parts)
+
+
+def _titled(name: str, most: int) -> str:
+    """A name in at most so many characters; the whole one shows under the pointer."""
+    return f"<title>{escaped(name)}</title>{escaped(shortened(name, most))}"
 
 
 def _square(cell: grids.Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = math.ceil(sheet.SHADES * (rate or 0.0))
-    x = _LEFT + column * _WIDTH
-    strong = " strong" if shade > _STRONG else ""
-    return (
-        f'<rect x="{x + 1}" y="{y + 1}" width="{_WIDTH - 2}" height="{_HEIGHT - 2}" rx="4" '
-        f'class="heat heat{shade}"/><text x="{x + _WIDTH / 2}" y="{y + _HEIGHT / 2 + 4}" '
-        f'text-anchor="middle" class="count{strong}">'
-        f"{_rate_cell(cell.failures, cell.against_first)}</text>"
-    )
+    content = _rate_cell(cell.failures, cell.against_first)
+    return sheet.square(
+        _LEFT + column * _WIDTH, y, (_WIDTH, _HEIGHT), content,
+        kind=f"heat heat{shade}", strong=shade > _STRONG,
+    )  # fmt: skip
 
 
 def _contrasts(document: grids.GridDocument) -> str:

@@ -180,6 +180,26 @@ def answer(label: str, confidence: float | None, *, wrong: bool) -> str:
     return f'<span class="{"wrong" if wrong else "right"}">{escaped(label)}</span>{sure}'
 
 
+def svg(kind: str, size: str, label: str, parts: Iterable[str]) -> str:
+    """A chart, with a label that says in words what it shows; `size` has its attributes."""
+    return (
+        f'<svg class="{kind}" {size} role="img" aria-label="{html.escape(label)}">'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def line(left: float, right: float, top: float, bottom: float, kind: str) -> str:
+    """A line of a chart."""
+    return f'<line x1="{left}" x2="{right}" y1="{top}" y2="{bottom}" class="{kind}"/>'
+
+
+def label(x: float, y: float, content: str, *, anchor: str = "", kind: str = "") -> str:
+    """A text in a chart; `content` is HTML, and `anchor` says which of its ends is at `x`."""
+    anchored = f' text-anchor="{anchor}"' if anchor else ""
+    coloured = f' class="{kind}"' if kind else ""
+    return f'<text x="{x}" y="{y}"{anchored}{coloured}>{content}</text>'
+
+
 #: How many shades of one colour there are, beside none: the style sheet's ``heat1`` and so on.
 SHADES = 9
 WIDTH = 240
@@ -218,27 +238,22 @@ def axis(top: float) -> str:
 
 
 def _axis(ticks: Iterable[tuple[float, str, str]]) -> str:
-    marks = "".join(
-        f'<text x="{x}" y="12" text-anchor="{anchor}" class="tick">{text}</text>'
-        for x, anchor, text in ticks
-    )
+    marks = "".join(label(x, 12, text, anchor=anchor, kind="tick") for x, anchor, text in ticks)
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
 
 
 def interval_bar(share: Share, top: float, *, limit: float | None = None, kind: str = "") -> str:
     """A share as a dot on the line of its interval, with its limit as a mark."""
     middle = _HEIGHT / 2
-    parts = [
-        f'<line x1="{x}" x2="{x}" y1="0" y2="{_HEIGHT}" class="grid"/>'
-        for x in (_x(rate, top) for rate in (0.0, top / 2, top))
-    ]
+    ticks = (_x(rate, top) for rate in (0.0, top / 2, top))
+    parts = [line(x, x, 0, _HEIGHT, "grid") for x in ticks]
     if limit is not None:
         x = _x(limit, top)
-        parts.append(f'<line x1="{x}" x2="{x}" y1="2" y2="{_HEIGHT - 2}" class="limit"/>')
+        parts.append(line(x, x, 2, _HEIGHT - 2, "limit"))
     words = "not measured"
     if share.rate is not None:
         low, high = _x(share.low, top), _x(share.high, top)
-        parts.append(f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}" class="interval"/>')
+        parts.append(line(low, high, middle, middle, "interval"))
         if share.high > top:
             # An arrow shows that the interval continues beyond the axis.
             parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
@@ -249,10 +264,7 @@ def interval_bar(share: Share, top: float, *, limit: float | None = None, kind: 
 
 
 def _bar(parts: Iterable[str], words: str, kind: str) -> str:
-    return (
-        f'<svg class="bar {kind}" width="{WIDTH}" height="{_HEIGHT}" role="img" '
-        f'aria-label="{html.escape(words)}">{"".join(parts)}</svg>'
-    )
+    return svg(f"bar {kind}", f'width="{WIDTH}" height="{_HEIGHT}"', words, parts)
 
 
 def reach_of(ends: Iterable[float]) -> float:
@@ -275,12 +287,12 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
     def x(rate: float) -> float:
         return round(WIDTH / 2 + half * max(-1.0, min(1.0, rate / reach)), 2)
 
-    parts = [f'<line x1="{x(0)}" x2="{x(0)}" y1="0" y2="{_HEIGHT}" class="limit"/>']
+    parts = [line(x(0), x(0), 0, _HEIGHT, "limit")]
     words = "not compared"
     if value is not None:
         rate, low, high = value
         parts.append(
-            f'<line x1="{x(low)}" x2="{x(high)}" y1="{middle}" y2="{middle}" class="interval"/>'
+            f"{line(x(low), x(high), middle, middle, 'interval')}"
             f'<circle cx="{x(rate)}" cy="{middle}" r="4.5" class="dot"/>'
         )
         words = f"{100 * rate:+z.1f} points, 95% interval {100 * low:+z.1f} to {100 * high:+z.1f}"
@@ -296,8 +308,7 @@ def bars(entries: Sequence[tuple[str, float, Share | None]]) -> str:
         middle = top + _BAR / 2
         width = round(full * rate, 1)
         parts.append(
-            f'<text x="{_BAR_LABEL - 10}" y="{middle + 4}" text-anchor="end" class="name">'
-            f"{html.escape(name)}</text>"
+            f"{label(_BAR_LABEL - 10, middle + 4, html.escape(name), anchor='end', kind='name')}"
             f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{full}" height="{_BAR - 12}" rx="3" '
             f'class="track"/>'
             f'<rect x="{_BAR_LABEL}" y="{top + 6}" width="{width}" height="{_BAR - 12}" rx="3" '
@@ -309,15 +320,10 @@ def bars(entries: Sequence[tuple[str, float, Share | None]]) -> str:
                 f'<path d="M{low} {middle - 4}v8M{low} {middle}H{high}M{high} {middle - 4}v8" '
                 f'class="whisker"/>'
             )
-        parts.append(
-            f'<text x="{_BAR_WIDTH - 54}" y="{middle + 4}" class="value">{percent(rate)}</text>'
-        )
-    height = _BAR * len(entries)
+        parts.append(label(_BAR_WIDTH - 54, middle + 4, percent(rate), kind="value"))
+    size = f'viewBox="0 0 {_BAR_WIDTH} {_BAR * len(entries)}"'
     words = ", ".join(f"{name} {percent(rate)}" for name, rate, _ in entries)
-    return (
-        f'<svg class="bars" viewBox="0 0 {_BAR_WIDTH} {height}" role="img" '
-        f'aria-label="{html.escape(f"Accuracy: {words}")}">{"".join(parts)}</svg>'
-    )
+    return svg("bars", size, f"Accuracy: {words}", parts)
 
 
 def overlap_matrix(
@@ -328,12 +334,11 @@ def overlap_matrix(
     left = 34
     parts = []
     for row in range(size):
-        parts.append(
-            f'<text x="{left - 8}" y="{left + row * _CELL + _CELL / 2 + 4}" text-anchor="end" '
-            f'class="tick">{row + 1}</text>'
-            f'<text x="{left + row * _CELL + _CELL / 2}" y="{left - 8}" text-anchor="middle" '
-            f'class="tick">{row + 1}</text>'
-        )
+        middle = left + row * _CELL + _CELL / 2
+        parts += [
+            label(left - 8, middle + 4, str(row + 1), anchor="end", kind="tick"),
+            label(middle, left - 8, str(row + 1), anchor="middle", kind="tick"),
+        ]
         for column in range(size):
             shared = counts[row] if row == column else both[row][column]
             least = max(1, min(counts[row], counts[column]))
@@ -346,16 +351,23 @@ def overlap_matrix(
                 if row == column
                 else f"{names[row]} and {names[column]}: {shared} rows"
             )
+            strong = step > 5 and row != column
             parts.append(
-                f'<g><title>{html.escape(title)}</title><rect x="{x + 1}" y="{y + 1}" '
-                f'width="{_CELL - 2}" height="{_CELL - 2}" rx="4" class="{kind}"/>'
-                f'<text x="{x + _CELL / 2}" y="{y + _CELL / 2 + 4}" text-anchor="middle" '
-                f'class="count{" strong" if step > 5 and row != column else ""}">'
-                f"{shared or ''}</text></g>"
+                f"<g><title>{html.escape(title)}</title>"
+                f"{square(x, y, (_CELL, _CELL), str(shared or ''), kind=kind, strong=strong)}</g>"
             )
     side = left + size * _CELL + 2
+    words = "Rows that pairs of rules both flip, as in the list beside"
+    extent = f'width="{side}" height="{side}" viewBox="0 0 {side} {side}"'
+    return svg("matrix", extent, words, parts)
+
+
+def square(x: int, y: int, size: tuple[int, int], content: str, *, kind: str, strong: bool) -> str:
+    """A cell of a matrix, with its content in the middle; `strong` on a dark shade."""
+    width, height = size
+    counts = "count strong" if strong else "count"
     return (
-        f'<svg class="matrix" width="{side}" height="{side}" viewBox="0 0 {side} {side}" '
-        'role="img" aria-label="Rows that pairs of rules both flip, as in the list beside">'
-        f"{''.join(parts)}</svg>"
+        f'<rect x="{x + 1}" y="{y + 1}" width="{width - 2}" height="{height - 2}" rx="4" '
+        f'class="{kind}"/>'
+        f"{label(x + width / 2, y + height / 2 + 4, content, anchor='middle', kind=counts)}"
     )

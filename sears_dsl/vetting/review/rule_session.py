@@ -207,14 +207,8 @@ class RuleSession(ReviewSession):
         for written in self.state.written:
             table = self.trials.known(written.text)
             own = table.rows_flipped(0)
-            summary = self.bench.summary(table, 0)
-            saved.append(
-                {
-                    "text": written.text,
-                    "flips": summary.flips,
-                    "added": len(own - flipped),
-                }
-            )
+            added = len(own - flipped)
+            saved.append({"text": written.text, "flips": len(own), "added": added})
             flipped |= own
         return {"rules": saved, "mistakes": len(flipped), "undo": self._undo("write")}
 

@@ -34,7 +34,7 @@ from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError, shortened
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
+from sears_dsl.language.rule import Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
@@ -122,17 +122,33 @@ class RuleTable:
     """
 
     rules: tuple[Rule, ...]
-    texts: tuple[str, ...]
     applications: Applications
     answers: tuple[str | None, ...]
     flips: NDArray[np.bool_]
     scores: NDArray[np.float64] | None
     tau: float
 
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The canonical texts of the rules."""
+        return tuple(map(print_rule, self.rules))
+
+    @cached_property
+    def expectations(self) -> list[Expectation]:
+        """What is expected of each rewrite, by all rules that write it."""
+        writer = np.zeros(len(self.answers), np.int64)
+        writer[self.applications.rewrites] = self.applications.rules
+        return [self.rules[each].expectation for each in writer.tolist()]
+
     @property
     def complete(self) -> bool:
         """Whether the model was asked about all rewrites."""
         return None not in self.answers
+
+    def score(self, rewrite: int) -> float | None:
+        """S of a rewrite; None if nothing scored it."""
+        score = np.nan if self.scores is None else float(self.scores[rewrite])
+        return None if np.isnan(score) else score
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -169,7 +185,6 @@ class RuleTable:
         answers = (np.array(each.answers, np.object_) for each in (self, others))
         return RuleTable(
             rules=rules,
-            texts=(*self.texts, *others.texts),
             applications=applications,
             answers=tuple(of_rewrites(*answers).tolist()),
             flips=of_rewrites(self.flips, others.flips),
@@ -196,15 +211,6 @@ def _by_expectation(applications: Applications, rules: Sequence[Rule]) -> Applic
         rows=applications.rows[former],
         texts=[applications.texts[each] for each in former.tolist()],
     )
-
-
-def _expectations(table: RuleTable) -> list[Expectation]:
-    """What is expected of each rewrite."""
-    expectations = [LABEL_STAYS] * len(table.answers)
-    for number, rule in enumerate(table.rules):
-        for rewrite in table.applications.of_rule(number).tolist():
-            expectations[rewrite] = rule.expectation
-    return expectations
 
 
 class Workbench:
@@ -262,8 +268,8 @@ class Workbench:
         )
         count = len(applications.texts)
         return RuleTable(
-            rules=tuple(rules), texts=tuple(map(print_rule, rules)), applications=applications,
-            answers=(None,) * count, flips=np.zeros(count, np.bool_), scores=None, tau=self.tau,
+            rules=tuple(rules), applications=applications, answers=(None,) * count,
+            flips=np.zeros(count, np.bool_), scores=None, tau=self.tau,
         )  # fmt: skip
 
     def _keep(self, rules: Sequence[Rule], rewrites: Rewrites) -> Rewrites:
@@ -287,7 +293,6 @@ class Workbench:
 
     def _with_answers(self, table: RuleTable, answers: Sequence[str | None]) -> RuleTable:
         rows = table.applications.rows.tolist()
-        expectations = _expectations(table)
         texts = self.data.texts
         answers = [
             answer and carry_back(answer, texts[row], rewritten, comparison=self._comparison)
@@ -295,7 +300,7 @@ class Workbench:
         ]
         flips = [
             answer is not None and row in self._number and self._fails(row, answer, expect)
-            for row, answer, expect in zip(rows, answers, expectations, strict=True)
+            for row, answer, expect in zip(rows, answers, table.expectations, strict=True)
         ]
         return replace(table, answers=tuple(answers), flips=np.array(flips, np.bool_))
 
@@ -309,7 +314,7 @@ class Workbench:
         table = self._with_answers(applied, answers)
         if self.scorer is None:
             return table
-        stays = np.array([each.kind == "same" for each in _expectations(table)], np.bool_)
+        stays = np.array([each.kind == "same" for each in table.expectations], np.bool_)
         flipping = np.flatnonzero(table.flips & stays)
         on_progress("scoring flips", 0, len(flipping))
         scores = np.full(len(table.flips), np.nan)
@@ -355,7 +360,6 @@ class Workbench:
     def _example(self, table: RuleTable, rewrite: int) -> ExampleRow:
         row = int(table.applications.rows[rewrite])
         original, rewritten = self.data.texts[row], table.applications.texts[rewrite]
-        score = float("nan") if table.scores is None else float(table.scores[rewrite])
         return ExampleRow(
             row=row + 1,
             number=self.data.number(row),
@@ -367,7 +371,7 @@ class Workbench:
             after=table.answers[rewrite],
             right=bool(self.right[row]),
             flip=bool(table.flips[rewrite]),
-            score=None if np.isnan(score) else score,
+            score=table.score(rewrite),
             picture=self.data.image is not None,
             choices=self.data.choices_at(row),
             beside=tuple(
@@ -500,21 +504,11 @@ def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoic
     should change give none, since their rewrites are not meant to be close to the row.
     """
     rows: dict[int, list[PickableAdversary]] = {}
-    changing: set[int] = set()
-    for number, rule in enumerate(table.rules):
-        if not rule.keeps_label:
-            changing.update(table.applications.of_rule(number).tolist())
-    flipping: Iterable[int] = np.flatnonzero(table.flips).tolist()
-    for rewrite in flipping:
-        if rewrite in changing:
-            continue
-        score = float("nan") if table.scores is None else float(table.scores[rewrite])
-        adversary = PickableAdversary(
-            table.applications.texts[rewrite],
-            table.answers[rewrite] or "",
-            None if np.isnan(score) else score,
-        )
-        rows.setdefault(int(table.applications.rows[rewrite]), []).append(adversary)
+    for rewrite in np.flatnonzero(table.flips).tolist():
+        if table.expectations[rewrite].kind == "same":
+            text, answer = table.applications.texts[rewrite], table.answers[rewrite] or ""
+            adversary = PickableAdversary(text, answer, table.score(rewrite))
+            rows.setdefault(int(table.applications.rows[rewrite]), []).append(adversary)
     data = bench.data
     distinct: dict[object, AdversaryChoice] = {}
     for row in sorted(rows):
