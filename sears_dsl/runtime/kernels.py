@@ -203,11 +203,6 @@ class Kernel:
             return 0
         return sum(self._dispatcher.stats.cache_misses.values())
 
-    @property
-    def used(self) -> bool:
-        """Whether it is compiled and has code."""
-        return self._dispatcher is not None and bool(self._dispatcher.signatures)
-
     @functools.cached_property
     def fingerprint(self) -> str:
         """A hash of everything that it is compiled from, except the types of its arguments.
