@@ -321,7 +321,7 @@ def double(number):
     return 2 * number
 
 try:
-    print(double(21), double.used)
+    print(double(21), bool(double.dispatcher().signatures))
 except SearsError as error:
     print(error.render())
 """

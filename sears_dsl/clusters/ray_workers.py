@@ -59,13 +59,14 @@ class RayWorkers(Closing):
     """
 
     def __init__(self, *, address: str | None = None, count: int | None = None) -> None:
-        if address is not None:
-            _require_listener(address)
+        named = None if address == "auto" else address
+        if named is not None:
+            _require_listener(named)
         need_ray()
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
-        if address is not None:
-            _require_head(address)
+        if named is not None:
+            _require_head(named)
         with _ray_notes_hidden():
             self._start(address, count)
 
@@ -195,8 +196,6 @@ def _ray_notes_hidden() -> Iterator[None]:
 
 def _require_listener(address: str) -> None:
     """Check that anything listens there before Ray tries, which waits for minutes."""
-    if address == "auto":
-        return
     if "://" in address:
         raise UsageError(
             f"{address} is an address of Ray's client, which cannot pass data",
@@ -214,8 +213,6 @@ def _require_listener(address: str) -> None:
 
 def _require_head(address: str) -> None:
     """Ask whoever listens there whether it is the head of a cluster."""
-    if address == "auto":
-        return
     command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
     answered = False
     with suppress(subprocess.TimeoutExpired):

@@ -231,7 +231,9 @@ class JsonColumn(Sequence[Any]):
 
 
 def cell_texts(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
-    """The text of each value of a column; the text of a repeated value is made once."""
+    """The text of each value: its JSON where a column has that, made once where it repeats."""
+    if isinstance(column, JsonColumn):
+        return column.json_texts()
     if isinstance(column, Repeated):
         texts = list(map(text_of, column.values))
         return list(map(texts.__getitem__, column.places))

@@ -65,7 +65,12 @@ class ArrowValues(Sequence[Any]):
 
     @cached_property
     def _values(self) -> list[Any]:
-        return _python_values(self._array)
+        # Values of this type are cut to microseconds without notice.
+        if self._array.type != require_pyarrow().time64("ns"):
+            with suppress(ValueError, OverflowError):
+                values: list[Any] = self._array.to_pylist()
+                return values
+        return list(map(_python_value, self._array))
 
     def __len__(self) -> int:
         return len(self._array)
@@ -96,15 +101,6 @@ class ArrowValues(Sequence[Any]):
             return ArrowValues(arrow.chunked_array([self.array, others], kind))
         except (arrow.ArrowException, TypeError, ValueError, OverflowError):
             return [*self, *values]
-
-
-def _python_values(array: Any) -> list[Any]:
-    # Values of this type are cut to microseconds without notice.
-    if array.type != require_pyarrow().time64("ns"):
-        with suppress(ValueError, OverflowError):
-            values: list[Any] = array.to_pylist()
-            return values
-    return list(map(_python_value, array))
 
 
 def _python_value(scalar: Any) -> Any:

@@ -68,27 +68,11 @@ class Delimited(batches.TextFormat):
         """Open a file and read its header."""
         return _DelimitedReader(path, options, self)
 
-    def fields(self, values: Sequence[Any]) -> str:
-        """Values as a line without its end."""
-        # A single empty field is quoted: a blank line is no row.
-        empty = _EMPTY if self.quoting and len(values) else ""
-        return self.delimiter.join(map(self.field, values)) or empty
-
-    def field(self, value: Any) -> str:
-        """A value as it stands in a line."""
-        cell = value if isinstance(value, str) else _cell(value)
-        if self.quoting:
-            return _quoted([cell], self.delimiter)[0]
-        if self.delimiter in cell or "\n" in cell or "\r" in cell:
-            raise DataError(
-                f"a tsv field cannot hold a tab or a line end: {cell[:60]!r}",
-                help="write csv or jsonl",
-            )
-        return cell
-
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
-        line = self.fields(names)
+        line = self.delimiter.join(self._column(names))
+        if self.quoting and not line and names:
+            line = _EMPTY  # a blank line is no row
         # Without quotes, the names could be split at another delimiter when they are read, or be
         # taken for a line that tells the delimiter or begins with a byte order mark.
         if self.quoting and (_delimiter_of(line) != self.delimiter or _SAYS_MORE.match(line)):
@@ -115,7 +99,7 @@ class Delimited(batches.TextFormat):
         if isinstance(texts, Repeated):
             return Repeated(self._column(texts.values), texts.places)
         # One call for all texts: a call for each would take half as long again.
-        return _quoted(texts, self.delimiter) if self.quoting else list(map(self.field, texts))
+        return (_quoted if self.quoting else _unquoted)(texts, self.delimiter)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The row with the changed fields written anew, the others as they stood."""
@@ -131,7 +115,8 @@ class Delimited(batches.TextFormat):
         end = text[len(self.delimiter.join(fields)) :]
         for name, value in new.items():
             at = names.index(name)
-            field = self.fields([value])
+            # An empty one is quoted: it may be alone, and a blank line is no row.
+            field = self._column([_cell(value)])[0] or (_EMPTY if self.quoting else "")
             if self.quoting and fields[at].startswith('"') and not field.startswith('"'):
                 field = f'"{field}"'
             fields[at] = field
@@ -356,6 +341,17 @@ def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:
         else text
         for text in texts
     ]
+
+
+def _unquoted(texts: Sequence[str], delimiter: str) -> Sequence[str]:
+    """Texts of tsv, none of which may hold what ends a field."""
+    for text in texts:
+        if delimiter in text or "\n" in text or "\r" in text:
+            raise DataError(
+                f"a tsv field cannot hold a tab or a line end: {text[:60]!r}",
+                help="write csv or jsonl",
+            )
+    return texts
 
 
 def _only_field(field: str) -> str:

@@ -68,12 +68,7 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
     """Each row as an object, with ``%s`` in `around` standing for it."""
     keys = [json_text(name).replace("%", "%%") for name in columns]
     form = around % ("{" + ", ".join(f"{key}: %s" for key in keys) + "}")
-    values = [
-        column.json_texts()
-        if isinstance(column, batches.JsonColumn)
-        else batches.cell_texts(column, json_text)
-        for column in columns.values()
-    ]
+    values = [batches.cell_texts(column, json_text) for column in columns.values()]
     return map(form.__mod__, zip(*values, strict=True))
 
 

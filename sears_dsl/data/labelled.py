@@ -292,18 +292,19 @@ def read_labelled(
             values.extend(batch.columns.get(name, [None] * batch.rows))
     if not rows:
         raise DataError(f"{path} has no rows", help="give at least one row")
+    several = sets != ((chosen,),)
     data = LabelledRows(
         tuple(row for row in rows for _ in sets),
         chosen,
         None if label is None else tuple(each for each in labels for _ in sets),
         path,
+        numbers=tuple(n for n in range(1, len(rows) + 1) for _ in sets) if several else None,
+        rewritten_columns=tuple(sets) * len(rows) if several else None,
+        image=image,
+        choices=choices,
+        folder=folder,
+        class_names=() if label is None else class_names(dataset.first.columns, label),
     )
-    if sets != ((chosen,),):
-        data = replace(
-            data,
-            numbers=tuple(number for number in range(1, len(rows) + 1) for _ in sets),
-            rewritten_columns=tuple(sets) * len(rows),
-        )
     if protection or any(len(names) > 1 for names in sets):
         data = replace(data, guards=guards_of_rows(data, cells, protection, column=sets[0][0]))
     notes = list(_contradictions(rows, labels, comparison))
@@ -316,10 +317,7 @@ def read_labelled(
     if empty:
         rows_have = counted(len(empty), "row has", "rows have")
         notes.append(f"{rows_have} an empty text; the first is row {empty[0]:,}")
-    classes = () if label is None else class_names(dataset.first.columns, label)
-    data = replace(
-        data, image=image, choices=choices, folder=folder, notes=tuple(notes), class_names=classes
-    )
+    data = replace(data, notes=tuple(notes))
     return data if image is None else _with_readable_pictures(data, image)
 
 
@@ -357,10 +355,10 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
     need_pictures()
     problems = {path: picture_problem(path) for path in dict.fromkeys(r[image] for r in data.rows)}
     readable = [place for place, row in enumerate(data.rows) if not problems[row[image]]]
-    if len(readable) == len(data.rows):
+    paths = {data.number(place): row[image] for place, row in enumerate(data.rows)}
+    unreadable = {number: path for number, path in paths.items() if problems[path]}
+    if not unreadable:
         return data
-    unreadable = {data.number(place): data.rows[place][image] for place in range(len(data.rows))
-               if problems[data.rows[place][image]]}  # fmt: skip
     lines = [f"row {number}, {path}: {problems[path]}" for number, path in unreadable.items()]
     if not readable:
         raise DataError(
@@ -506,14 +504,12 @@ def label_alternatives(
         )
     if isinstance(value, Mapping):
         value = value.get("text", value.get("answer", value))
-    if comparison == "vqa" and isinstance(value, list | tuple):
-        votes = [answer for each in value for answer in label_alternatives(each, where)]
-        if votes:
-            return frequent_answers(votes)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, list | tuple):
         answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:
-            return tuple(dict.fromkeys(answers))
+            return (
+                frequent_answers(answers) if comparison == "vqa" else tuple(dict.fromkeys(answers))
+            )
     elif written := label_text(value):
         return (written,)
     shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)

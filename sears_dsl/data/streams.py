@@ -328,39 +328,42 @@ class TextSource:
                 try:
                     text = decoder.decode(piece, final=not piece)
                 except UnicodeDecodeError as error:
-                    # The mark of UTF-32 begins with that of UTF-16.
-                    marked = next((n for n, m in _MARKS.items() if self._first.startswith(m)), "")
-                    if marked and fed + at < len(self._first):
-                        raise DataError(
-                            f"{self.name} begins with the byte order mark of {marked}",
-                            help=_as_utf8(marked),
-                        ) from error
-                    packed = next((s for s, m in _PACKED.items() if self._first.startswith(m)), "")
-                    if packed and self._path == STANDARD_STREAM:
-                        raise DataError(
-                            f"{self.name} is compressed",
-                            help=f"pipe it through {_UNPACKERS[packed]}, or name the file",
-                        ) from error
-                    if packed:
-                        raise DataError(
-                            f"{self.name} is compressed, but its name does not show it",
-                            help=f"rename it so that it ends in {Path(self.name).suffix}{packed}",
-                        ) from error
-                    before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                     if not texts:
                         line = self._line + line_feeds(block[:at])
-                    raise DataError(
-                        f"{self.name}, line {line + before.count(chr(10))}: byte "
-                        f"{fed + at - waiting + error.start} of the file is not {self.encoding} "
-                        f"text ({error.reason})",
-                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` replaces "
-                        "such bytes",
-                    ) from error
+                    raise self._undecodable(error, fed + at, waiting, line) from error
                 if texts:
                     decoded.append(text)
                     line += line_feeds(piece) if self.encoding == "utf-8" else text.count("\n")
             fed += len(block)
             yield block, "".join(decoded)
+
+    def _undecodable(
+        self, error: UnicodeDecodeError, at: int, waiting: int, line: int
+    ) -> DataError:
+        """The error for bytes of a piece that begins at ``at``, or ``waiting`` bytes before it."""
+        # The mark of UTF-32 begins with that of UTF-16.
+        marked = next((n for n, m in _MARKS.items() if self._first.startswith(m)), "")
+        if marked and at < len(self._first):
+            return DataError(
+                f"{self.name} begins with the byte order mark of {marked}", help=_as_utf8(marked)
+            )
+        packed = next((s for s, m in _PACKED.items() if self._first.startswith(m)), "")
+        if packed and self._path == STANDARD_STREAM:
+            return DataError(
+                f"{self.name} is compressed",
+                help=f"pipe it through {_UNPACKERS[packed]}, or name the file",
+            )
+        if packed:
+            return DataError(
+                f"{self.name} is compressed, but its name does not show it",
+                help=f"rename it so that it ends in {Path(self.name).suffix}{packed}",
+            )
+        before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
+        return DataError(
+            f"{self.name}, line {line + before.count(chr(10))}: byte {at - waiting + error.start} "
+            f"of the file is not {self.encoding} text ({error.reason})",
+            help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` replaces such bytes",
+        )
 
 
 def line_feeds(content: bytes) -> int:

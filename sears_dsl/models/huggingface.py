@@ -310,11 +310,12 @@ def load_pipeline(
 ) -> predictor.Predictor:
     """Load the model in a folder, or of that name on the hub if it is here or may be fetched."""
     local = Path(name).is_dir()
-    options: dict[str, Any] = {
-        "local_files_only": local or not download,
-        "trust_remote_code": False,
-    }
+    options = {"local_files_only": local or not download, "trust_remote_code": False}
     place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def loaded(kind: Any) -> Any:
+        return kind.from_pretrained(name, use_safetensors=True, **options).eval().to(place)
+
     try:
         config = AutoConfig.from_pretrained(name, **options)
     # Whatever transformers raises about files that are not what they should be.
@@ -341,25 +342,27 @@ def load_pipeline(
                 f"the model {name} has no tokenizer",
                 help=f"save it there, too: tokenizer.save_pretrained({name!r})",
             )
+        identity = _identity(name, config)
         if architecture == "ViltForQuestionAnswering":
-            return _visual(name, config, options, place)
+            need_pictures()
+            from transformers import (  # noqa: PLC0415 - few models answer about pictures
+                AutoModelForVisualQuestionAnswering,
+                AutoProcessor,
+            )
+
+            network = loaded(AutoModelForVisualQuestionAnswering)
+            processor = AutoProcessor.from_pretrained(name, **options)
+            return VisualPredictor(network, processor, identity=identity)
         if architecture.endswith("ForQuestionAnswering"):
-            reader = AutoModelForQuestionAnswering.from_pretrained(
-                name, use_safetensors=True, **options
-            )
-            return ExtractionPredictor(
-                reader.eval().to(place), tokenizer, identity=_identity(name, config)
-            )
+            reader = loaded(AutoModelForQuestionAnswering)
+            return ExtractionPredictor(reader, tokenizer, identity=identity)
         for ending, (task, kind) in _PIPELINES.items():
             if architecture.endswith(ending):
-                model = kind.from_pretrained(name, use_safetensors=True, **options)
+                model = loaded(kind)
                 # Token classification takes its limit from the tokenizer alone.
                 tokenizer.model_max_length = _longest(model, tokenizer)
-                return PipelinePredictor(
-                    pipeline(task, model=model.eval(), tokenizer=tokenizer, device=place),
-                    identity=_identity(name, config),
-                    comparison=comparison,
-                )
+                classify = pipeline(task, model=model, tokenizer=tokenizer, device=place)
+                return PipelinePredictor(classify, identity=identity, comparison=comparison)
     except UsageError:
         raise
     # Likewise.
@@ -374,19 +377,6 @@ def load_pipeline(
         help="it may classify (…ForSequenceClassification, …ForTokenClassification) or answer "
         "questions (…ForQuestionAnswering); wrap other models in a function",
     )
-
-
-def _visual(
-    name: str, config: Any, options: dict[str, Any], place: torch.device
-) -> VisualPredictor:
-    need_pictures()
-    from transformers import AutoModelForVisualQuestionAnswering, AutoProcessor  # noqa: PLC0415
-
-    model = AutoModelForVisualQuestionAnswering.from_pretrained(
-        name, use_safetensors=True, **options
-    )
-    processor = AutoProcessor.from_pretrained(name, **options)
-    return VisualPredictor(model.eval().to(place), processor, identity=_identity(name, config))
 
 
 def _identity(name: str, config: Any) -> str:

@@ -201,12 +201,12 @@ class _ChoiceCollector:
         self, option: str, field: str, defined: Mapping[str, _Named]
     ) -> tuple[str, _Named] | None:
         """Return the entry that the user or the file names, or else the only one."""
+        kind = "model" if field == "model" else "dataset"
         if option in self.arguments:
             name = self.arguments[option]
             if _stands_for(name, defined):
                 return name, defined[name]
             if defined and isinstance(name, str) and _NAME.fullmatch(name) and not is_there(name):
-                kind = "model" if field == "model" else "dataset"
                 raise UsageError(
                     f"{near(self.project.path)} defines no {kind} {name!r}, and no file has that "
                     "name",
@@ -221,10 +221,9 @@ class _ChoiceCollector:
         if name is not None:
             return name, defined[name]
         if len(defined) > 1:
-            kind = "models" if field == "model" else "datasets"
             where = "after the rules" if self.command in _ROWS_AS_ARGUMENT else f"with {option}"
             raise UsageError(
-                f"{near(self.project.path)} has {len(defined)} {kind}: {', '.join(defined)}",
+                f"{near(self.project.path)} has {len(defined)} {kind}s: {', '.join(defined)}",
                 help=f'name one {where}, or in the file: use.{field} = "{min(defined)}"',
             )
         return next(iter(defined.items()), None)

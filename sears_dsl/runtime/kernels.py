@@ -203,11 +203,6 @@ class Kernel:
             return 0
         return sum(self._dispatcher.stats.cache_misses.values())
 
-    @property
-    def used(self) -> bool:
-        """Whether it is compiled and has code."""
-        return self._dispatcher is not None and bool(self._dispatcher.signatures)
-
     @functools.cached_property
     def fingerprint(self) -> str:
         """A hash of everything that it is compiled from, except the types of its arguments.
@@ -463,23 +458,20 @@ class _OnDisk:
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The code that was kept for these types of arguments, or None."""
         with Uninterrupted():
-            return self._loaded(signature, target)
+            from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
+            from numba.core.runtime.nrt import rtsys  # noqa: PLC0415 - see above
 
-    def _loaded(self, signature: Any, target: Any) -> Any:
-        from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
-        from numba.core.runtime.nrt import rtsys  # noqa: PLC0415 - see above
-
-        # Compiled code needs numba's runtime. `target.refresh()` also loads all that numba can
-        # compile, which takes a quarter of a second; compiling calls it itself.
-        rtsys.initialize(target)
-        try:
-            content = self._file(signature, target.codegen()).read_bytes()
-        except OSError:
-            return None  # most often there is none; what cannot be read is compiled anew
-        if content[:_DIGEST] != _digest(content[_DIGEST:]):
-            return None  # torn; it will be written anew
-        parts = pickle.loads(content[_DIGEST:])  # noqa: S301 - written by `save_overload`
-        return CompileResult._rebuild(target, *parts)  # type: ignore[no-untyped-call]
+            # Compiled code needs numba's runtime. `target.refresh()` also loads all that numba can
+            # compile, which takes a quarter of a second; compiling calls it itself.
+            rtsys.initialize(target)
+            try:
+                content = self._file(signature, target.codegen()).read_bytes()
+            except OSError:
+                return None  # most often there is none; what cannot be read is compiled anew
+            if content[:_DIGEST] != _digest(content[_DIGEST:]):
+                return None  # torn; it will be written anew
+            parts = pickle.loads(content[_DIGEST:])  # noqa: S301 - written by `save_overload`
+            return CompileResult._rebuild(target, *parts)  # type: ignore[no-untyped-call]
 
     def save_overload(self, signature: Any, result: Any) -> None:
         from numba.core.serialize import dumps  # noqa: PLC0415 - see above

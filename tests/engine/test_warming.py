@@ -71,7 +71,7 @@ for kernel in reached:
     reached += {each for each in called if isinstance(each, Kernel)} - set(reached)
 cold = [kernel.__qualname__ for kernel in kernels() if kernel not in reached]
 several = [each.__qualname__ for each in alike if len(has_code(each)) != 1]
-print(json.dumps([changed, names, cold, sum(kernel.used for kernel in kernels()), several]))
+print(json.dumps([changed, names, cold, sum(map(bool, map(has_code, kernels()))), several]))
 """
 
 

@@ -37,8 +37,6 @@ from sears_dsl.models.predictor import (
     Row,
     answers_of,
     checked_confidence,
-    excerpt,
-    row_key,
 )
 from sears_dsl.pictures import encoded_picture
 from sears_dsl.runtime.files import read_document
@@ -390,7 +388,12 @@ class HttpPredictor(AnsweringPredictor):
                 help="point at one label, as in /label, or send many rows with $texts or $rows",
             )
         self._posting = Posting(
-            url, headers=self._request.sent_headers(), secrets=self._request.secrets, **waits
+            url,
+            headers=self._request.sent_headers(),
+            secrets=self._request.secrets,
+            takes="check the path, and that the endpoint takes what --request-map sends",
+            allowed=self._request.allowed,
+            **waits,
         )
         self.connections = self._posting.connections
         # The identity has the address without what may be secret, and a hash of these settings.
@@ -444,11 +447,4 @@ class HttpPredictor(AnsweringPredictor):
 
     def _ask(self, rows: Sequence[Row]) -> Any:
         """The document that the endpoint sends for the rows."""
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        return self._posting.ask(
-            self._request.render(rows),
-            about=excerpt(rows[0]) + more,
-            key=row_key(rows[0]),
-            takes="check the path, and that the endpoint takes what --request-map sends",
-            allowed=self._request.allowed,
-        )
+        return self._posting.ask(self._request.render(rows), rows)

@@ -36,7 +36,7 @@ from sears_dsl.models.http.endpoint import (
     require_json,
 )
 from sears_dsl.models.http.posting import Posting, Waits
-from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
+from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted
 
 _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _WAITS = ("timeout", "retries", "connections")
@@ -321,7 +321,14 @@ class LanguageModel:
         headers = settings.headers
         # The words of the key, without "Bearer".
         secrets = [word for value in headers.values() for word in value.split()[1:]]
-        self._posting = Posting(settings.url, headers=headers, secrets=secrets, **own)
+        self._posting = Posting(
+            settings.url,
+            headers=headers,
+            secrets=secrets,
+            takes="check that the endpoint has this model and takes these parameters",
+            allowed=settings.allowed,
+            **own,
+        )
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()
@@ -403,13 +410,7 @@ class LanguageModel:
         return label
 
     def _ask(self, body: dict[str, Any], row: Row) -> str:
-        document = self._posting.ask(
-            body,
-            about=excerpt(row),
-            key=row_key(row),
-            takes="check that the endpoint has this model and takes these parameters",
-            allowed=self._settings.allowed,
-        )
+        document = self._posting.ask(body, [row])
         if isinstance(document, dict) and document.get("error"):
             raise ModelError(
                 f"{self._name} answered with an error: "

@@ -16,7 +16,7 @@ import re
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, TypedDict
@@ -24,7 +24,7 @@ from typing import Any, TypedDict
 import httpx
 
 from sears_dsl.errors import HALF_CHARACTER, ModelError, UsageError
-from sears_dsl.models.predictor import RowsRefused, quoted
+from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
@@ -77,7 +77,8 @@ class Waits(TypedDict, total=False):
 class Posting:
     """An address to post to; connections are closed when it is dropped.
 
-    The words in ``secrets`` are never shown.
+    The words in ``secrets`` are never shown. ``takes`` and ``allowed`` are advice for errors:
+    whether the address takes what is sent, and how to show that one may ask.
     """
 
     def __init__(
@@ -86,6 +87,8 @@ class Posting:
         *,
         headers: Mapping[str, str],
         secrets: Iterable[str],
+        takes: str,
+        allowed: str,
         timeout: float = 30.0,
         retries: int = 3,
         connections: int = 4,
@@ -109,6 +112,7 @@ class Posting:
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
         self._secret = _any_of(secrets)
+        self._takes, self._allowed = takes, allowed
         self._timeout = timeout
         self._retries = retries
         self.connections = connections
@@ -140,16 +144,12 @@ class Posting:
         why = ", ".join(f"it {reason} ({count:,})" for reason, count in again)
         return [f"requests repeated: {times:,}, because {why}"]
 
-    def ask(self, body: Any, *, about: str, key: str, takes: str, allowed: str) -> Any:
-        """Post a body, and return the document that comes back; a refusal is `RowsRefused`.
-
-        ``key`` gives each question pauses of its own. ``takes`` and ``allowed`` are advice for
-        errors: whether the address takes what is sent, and how to show that one may ask.
-        """
+    def ask(self, body: Any, rows: Sequence[Row]) -> Any:
+        """Post a body about rows; the document that comes back. A refusal is `RowsRefused`."""
         attempt = 0
         while True:
             try:
-                return self._post(body, about=about, takes=takes, allowed=allowed)
+                return self._post(body, rows)
             except _TransientError as failure:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
@@ -158,10 +158,10 @@ class Posting:
                     ) from failure.__cause__
                 with self._counting:
                     self._again[failure.reason] += 1
-                self._pause(max(failure.pause, _delay(key, attempt)))
+                self._pause(max(failure.pause, _delay(row_key(rows[0]), attempt)))
             attempt += 1
 
-    def _post(self, body: Any, *, about: str, takes: str, allowed: str) -> Any:
+    def _post(self, body: Any, rows: Sequence[Row]) -> Any:
         try:
             answer, text = self._answer(body)
         except httpx.TimeoutException as error:
@@ -188,12 +188,14 @@ class Posting:
             advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
             raise _TransientError(status, f": {start}", pause, advice)
         if answer.status_code in _REFUSALS:
+            more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
             raise RowsRefused(
-                f"{self.place} {status}: {start}\n  asked about {about}",
-                help=f"{takes}; if it refuses only some texts, --on-error skip leaves them out",
+                f"{self.place} {status}: {start}\n  asked about {excerpt(rows[0])}{more}",
+                help=f"{self._takes}; if it refuses only some texts, --on-error skip leaves them "
+                "out",
             )
         if not answer.is_success:
-            advice = allowed if answer.status_code in _NOT_ALLOWED else takes
+            advice = self._allowed if answer.status_code in _NOT_ALLOWED else self._takes
             raise ModelError(
                 f"{self.place} {status}: {start}",
                 help=_ANOTHER_PLACE if answer.is_redirect else advice,
@@ -292,7 +294,10 @@ def _encoded(body: Any) -> bytes:
 
 
 def _delay(key: str, attempt: int) -> float:
-    """Seconds to wait: doubling, spread by a quarter up and down so that not all come at once."""
+    """Seconds to wait: doubling, spread by a quarter up and down so that not all come at once.
+
+    Each ``key`` has pauses of its own, the same in every run.
+    """
     seed = blake2b(f"{key} {attempt}".encode(), digest_size=4).digest()
     spread = int.from_bytes(seed) / 2**32
     pause: float = _FIRST_PAUSE * 2**attempt
