@@ -525,7 +525,7 @@ def _candidates(
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
     search.on_progress("proposing rules", 0, None)
-    rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries)
+    rewordings = dict.fromkeys(Rewording(right.texts[each.row], each.text) for each in adversaries)
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))
