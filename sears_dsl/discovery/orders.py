@@ -74,14 +74,13 @@ class Search:
     known: KnownRules | None = None
     on_known: OnKnown = lambda _: None
     before_search: BeforeSearch = lambda _: None
-    remembered: RememberedScorer = field(init=False)
-    questions: Questions = field(init=False)
+    questions: Questions = field(init=False, default_factory=Questions)
 
-    def __post_init__(self) -> None:
-        self.remembered = RememberedScorer(
-            self.scorer, self.journal, on_portion=partial(self.on_progress, "scoring rewordings")
-        )
-        self.questions = Questions()
+    @cached_property
+    def remembered(self) -> RememberedScorer:
+        """The scorer, which asks about no pair twice."""
+        shows = partial(self.on_progress, "scoring rewordings")
+        return RememberedScorer(self.scorer, self.journal, on_portion=shows)
 
     @cached_property
     def tau(self) -> float:
