@@ -215,18 +215,14 @@ class Budget:
 
     def stage(self, name: Stage) -> Callable[[], bool]:
         """A test whether a stage may go on; the stage begins with the first call."""
-        end = math.nan
+        end: float | None = None
 
         def in_time() -> bool:
             nonlocal end
-            if not self.limited:
-                return True
             now = self._clock()
-            if math.isnan(end):
-                stages = list(self._needs)
-                rest = stages[stages.index(name) :]
-                share = self._needs[name] / sum(self._needs[each] for each in rest)
-                end = now + max(0.0, self._end - now) * share
+            if end is None:
+                needs = list(self._needs.values())[list(self._needs).index(name) :]
+                end = now + max(0.0, self._end - now) * (needs[0] / sum(needs))
             if now < end:
                 return True
             if name not in self.reached:
