@@ -28,7 +28,7 @@ from sears_dsl.discovery.adversaries import (
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.closest import closest_rules, lacking
 from sears_dsl.discovery.counts import HALF, NearMiss, change_of
-from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
+from sears_dsl.discovery.filtering.paper_filter import filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, takes_place
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
@@ -509,7 +509,7 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
             "pairs_scored": filtered.asked,
             "pairs_without_stopping": filtered.without_stopping,
-            "undecided": filtered.count(CandidateVerdict.UNDECIDED),
+            "undecided": len(filtered.undecided),
         },
     )  # fmt: skip
 
