@@ -1,11 +1,8 @@
 """The two orders of a search, meaning first and the paper's, and the stages that both have.
 
-Meaning first: a rule has to keep the meaning on much text before the model is asked about it, so
-that a few questions a row are enough; known rules are tried before all others. The paper's order:
-the model is asked about all paraphrases and candidates; those that flip are filtered by S on rows.
-
-Where meaning comes first, the limit of questions leaves some for the held-out rows. All scores and
-paraphrases go to the journal, and all questions to the model through one counter.
+`MeaningFirst` needs only a few questions a row, since a rule has to keep the meaning on much text
+before the model is asked about it, and its limit of questions leaves some for the held-out rows.
+All scores and paraphrases go to the journal, and all questions to the model through one counter.
 """
 
 from __future__ import annotations
