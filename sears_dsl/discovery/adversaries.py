@@ -223,7 +223,6 @@ class RewordedRow:
     """A row with reworded sentences."""
 
     place: int  # of the row in the data, from 0
-    original: str
     text: str  # the text with its sentences reworded
     score: float  # the smallest S of a sentence and its rewording
     before: str
@@ -316,7 +315,6 @@ def reword(
     return [
         RewordedRow(
             place=places[number],
-            original=texts[number],
             text=text,
             score=min(score for _, score in edits[number]),
             before=answers[places[number]].label,
@@ -537,7 +535,7 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
     """
     return {
         "row": [data.number(each.place) for each in reworded],
-        "original": [each.original for each in reworded],
+        "original": [data.texts[each.place] for each in reworded],
         "adversary": [each.text for each in reworded],
         "score": [each.score for each in reworded],
         # A right answer: the model's own where it is one, else the first of the data.
