@@ -163,7 +163,7 @@ class Corpus:
     ) -> Places:
         """At most so many rewrites of each rule, at first instances in the texts (of a half).
 
-        ``scopes`` are those of `apply_candidates`; each rule is read as `Candidates.apply` reads
+        ``scopes`` are those of `reading_scopes`; each rule is read as `Candidates.apply` reads
         it, whatever the others are.
         """
         own = reading_scopes(rules, scopes, tagger=self.tagger)
