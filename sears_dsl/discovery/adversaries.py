@@ -69,18 +69,12 @@ _WORD = re.compile(r"\w")
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
-    """A paraphrase that flips the model's answer to a right row, and S(original, text).
+    """A paraphrase that flips the model's answer to a right row."""
 
-    ``label`` is the model's answer to the original, which is right; ``prediction`` is its answer to
-    the paraphrase.
-    """
-
-    row: int
-    original: str
+    row: int  # the number of the right row
     text: str
-    score: float
-    label: str
-    prediction: str
+    score: float  # S(original, text)
+    prediction: str  # the model's answer to the paraphrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +137,7 @@ def find_adversaries(
         good = [pair for pair, keep in zip(batch, keeps, strict=True) if keep]
         scores = scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
         adversaries += [
-            Adversary(
-                row=number,
-                original=right.texts[number],
-                text=text,
-                score=score,
-                label=right.predictions[number],
-                prediction=known[number, text],
-            )
+            Adversary(number, text, score, known[number, text])
             for (number, text), score in zip(good, scores, strict=True)
         ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
@@ -208,13 +195,16 @@ def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Advers
 def adversary_columns(
     adversaries: Sequence[Adversary], data: LabelledRows, right: RightRows
 ) -> dict[str, list[Any]]:
-    """Adversaries as a table: row (from 1), original, adversary, score, label, prediction."""
+    """Adversaries as a table: row (from 1), original, adversary, score, label, prediction.
+
+    The label is the model's answer to the original, which is right.
+    """
     return {
         "row": [data.number(right.positions[each.row]) for each in adversaries],
-        "original": [each.original for each in adversaries],
+        "original": [right.texts[each.row] for each in adversaries],
         "adversary": [each.text for each in adversaries],
         "score": [each.score for each in adversaries],
-        "label": [each.label for each in adversaries],
+        "label": [right.predictions[each.row] for each in adversaries],
         "prediction": [each.prediction for each in adversaries],
     }
 
@@ -233,7 +223,6 @@ class RewordedRow:
     """A row with reworded sentences."""
 
     place: int  # of the row in the data, from 0
-    original: str
     text: str  # the text with its sentences reworded
     score: float  # the smallest S of a sentence and its rewording
     before: str
@@ -282,14 +271,14 @@ def reword(
         require_confidence(data, predictor)
     model = AskedModel(predictor)
     answers = model.answers(data.rows, on_progress=partial(on_stage, "asking about rows"))
-    judged = _AnsweredRows(data, answers, settings.comparison)
-    places = _rows_to_reword(judged, settings, note)
+    answered = _AnsweredRows(data, model, answers, settings.comparison)
+    places = _rows_to_reword(answered, settings, note)
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)
     if settings.avoid:
-        words = important_words(
-            judged, model, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
+        words = _important_words(
+            answered, places, tagger=tagger, most=settings.avoid, on_stage=on_stage
         )
-    forbidden = [tuple(dict.fromkeys(each.word.lower() for each in of_row)) for of_row in words]
+    forbidden = [tuple(each.word.lower() for each in of_row) for of_row in words]
     texts = [data.texts[place] for place in places]
     spans = (
         tagger.sentences(texts) if settings.unit == "sentence" else [[(0, len(t))] for t in texts]
@@ -319,20 +308,19 @@ def reword(
         for number, of_row in edits.items()
         if (text := _rewritten(data, places[number], [edit for edit, _ in of_row])) is not None
     }
-    after = _asked(
-        judged, model, [(places[number], text) for number, text in rewritten.items()],
+    after = answered.ask(
+        [(places[number], text) for number, text in rewritten.items()],
         on_progress=partial(on_stage, "asking about rewordings"),
-    )  # fmt: skip
+    )
     return [
         RewordedRow(
             place=places[number],
-            original=texts[number],
             text=text,
             score=min(score for _, score in edits[number]),
             before=answers[places[number]].label,
             after=answer.label,
-            right_before=judged.right(places[number], answers[places[number]]),
-            right_after=judged.right(places[number], answer),
+            right_before=answered.right(places[number], answers[places[number]]),
+            right_after=answered.right(places[number], answer),
             words=words[number],
         )
         for (number, text), answer in zip(rewritten.items(), after, strict=True)
@@ -341,14 +329,14 @@ def reword(
 
 
 def _rows_to_reword(
-    judged: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
+    answered: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
 ) -> list[int]:
     """The places of the right rows, or of all; only with a confidence if words are avoided."""
     places = [
-        place for place, answer in enumerate(judged.answers)
-        if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
+        place for place, answer in enumerate(answered.answers)
+        if answer.label != REFUSED and (settings.wrong_rows or answered.right(place, answer))
     ]  # fmt: skip
-    sure = [place for place in places if judged.answers[place].confidence is not None]
+    sure = [place for place in places if answered.answers[place].confidence is not None]
     if not settings.avoid or len(sure) == len(places):
         return places
     rows = counted(len(places) - len(sure), "row was", "rows were")
@@ -358,22 +346,32 @@ def _rows_to_reword(
 
 @dataclass(frozen=True)
 class _AnsweredRows:
-    """What a model says of rows, and whether it is right."""
+    """What a model says of rows and of their rewordings, and whether it is right."""
 
     data: LabelledRows
-    answers: Sequence[Answer]
+    model: AskedModel
+    answers: Sequence[Answer]  # to the rows
     comparison: Comparison
 
     @cached_property
     def _labels(self) -> Sequence[tuple[str, ...]]:
         return right_labels(self.data, [answer.label for answer in self.answers])
 
-    def carried_back(self, place: int, text: str, answer: Answer) -> Answer:
-        """An answer to a rewording of a row as an answer to the row."""
-        original, comparison = self.data.texts[place], self.comparison
-        return answer._replace(
-            label=carry_back(answer.label, original, text, comparison=comparison)
+    def ask(
+        self, rewordings: Sequence[tuple[int, str]], *, on_progress: OnAnswered | None = None
+    ) -> list[Answer]:
+        """The model's answers to rewordings, (place, text), carried back to their rows."""
+        rows = self.data.rewritten(
+            [place for place, _ in rewordings], [text for _, text in rewordings]
         )
+        texts, comparison = self.data.texts, self.comparison
+        answers = self.model.answers(rows, on_progress=on_progress)
+        return [
+            answer._replace(
+                label=carry_back(answer.label, texts[place], text, comparison=comparison)
+            )
+            for (place, text), answer in zip(rewordings, answers, strict=True)
+        ]
 
     def right(self, place: int, answer: Answer) -> bool:
         """Whether an answer to a row is right, or one that is carried back to it."""
@@ -386,30 +384,8 @@ class _AnsweredRows:
         return answer.confidence if self.right(place, answer) else -answer.confidence
 
 
-def _asked(
-    judged: _AnsweredRows,
-    model: AskedModel,
-    rewordings: Sequence[tuple[int, str]],
-    *,
-    on_progress: OnAnswered | None = None,
-) -> list[Answer]:
-    """The model's answers to rewordings, (place, text), carried back to their rows."""
-    rows = judged.data.rewritten(
-        [place for place, _ in rewordings], [text for _, text in rewordings]
-    )
-    answers = model.answers(rows, on_progress=on_progress)
-    pairs = zip(rewordings, answers, strict=True)
-    return [judged.carried_back(*reworded, answer) for reworded, answer in pairs]
-
-
-def important_words(
-    judged: _AnsweredRows,
-    model: AskedModel,
-    places: Sequence[int],
-    *,
-    tagger: Tagger,
-    most: int,
-    on_stage: OnStage = lambda stage, done, total: None,
+def _important_words(
+    answered: _AnsweredRows, places: Sequence[int], *, tagger: Tagger, most: int, on_stage: OnStage
 ) -> list[tuple[ImportantWord, ...]]:
     """The words without which the model is less sure of a right answer, or surer of a wrong one.
 
@@ -419,7 +395,7 @@ def important_words(
     if the model gives no confidence with it or without it.
     """
     words_by_row: list[tuple[ImportantWord, ...]] = []
-    data = judged.data
+    data = answered.data
     for first in range(0, len(places), _ROWS):
         batch = places[first : first + _ROWS]
         on_stage("leaving words out", first, len(places))
@@ -436,11 +412,11 @@ def important_words(
                     if _keeps_apart(data, place, others, [deletion]):
                         left_out.append((number, word))
                         shortened.append((place, others))
-        answers = _asked(judged, model, shortened)
+        answers = answered.ask(shortened)
         weights: list[dict[str, ImportantWord]] = [{} for _ in batch]
         for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
-            sure = judged.signed(place, judged.answers[place])
-            without = judged.signed(place, answer)
+            sure = answered.signed(place, answered.answers[place])
+            without = answered.signed(place, answer)
             if sure is None or without is None:
                 continue
             weight = sure - without
@@ -559,7 +535,7 @@ def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dic
     """
     return {
         "row": [data.number(each.place) for each in reworded],
-        "original": [each.original for each in reworded],
+        "original": [data.texts[each.place] for each in reworded],
         "adversary": [each.text for each in reworded],
         "score": [each.score for each in reworded],
         # A right answer: the model's own where it is one, else the first of the data.

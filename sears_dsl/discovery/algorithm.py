@@ -268,9 +268,8 @@ def _selected(
     def select_from(
         passing: Candidates, start: Sequence[int] = ()
     ) -> tuple[Coverage, NDArray[np.float64], RuleSelection]:
-        coverage, scores = _covered(search, passing)
+        coverage, across, scores = _covered(search, passing, right)
         surely = None if certain is None else certain[passing.passed]
-        across = _across(search, passing, right, coverage, scores)
         return coverage, scores, select(across, size, certain=surely, start=start)
 
     few = candidates.known & (candidates.flips < search.settings.known_flips(len(right)))
@@ -283,42 +282,32 @@ def _selected(
     return outcome, *select_from(candidates, start)
 
 
-def _across(
-    search: Search,
-    candidates: Candidates,
-    right: RightRows,
-    coverage: Coverage,
-    scores: NDArray[np.float64],
-) -> Coverage:
-    """The coverage by which rules are selected: of rows, or of rows and models."""
-    settings, flips = search.settings, candidates.answers.flips
-    if settings.across == "any":
-        return coverage
-    chosen = candidates.applications.select(candidates.passed)
-    entries = covering(chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau)
-    fails = fails_of_models(candidates.applications, right, flips)[chosen.rewrites[entries]]
-    least = settings.known_flips(len(right))
-    return across_models(coverage, fails, shared=settings.across == "shared", least=least)
+def _covered(
+    search: Search, candidates: Candidates, right: RightRows
+) -> tuple[Coverage, Coverage, NDArray[np.float64]]:
+    """What rules that passed cover, of rows and of what they are selected by, and S of their flips.
 
-
-def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[np.float64]]:
-    """What the rules that passed cover, and S of their flips."""
-    passed, flips = candidates.keep(candidates.passed), candidates.answers.flips
+    They are selected by rows or, across models, by rows and models.
+    """
+    settings, tau, flips = search.settings, search.tau, candidates.answers.flips
+    passed = candidates.keep(candidates.passed)
+    applications = passed.applications
     scores = complete_scores(
-        passed.applications, range(len(passed)), scorer=search.remembered, among=flips
+        applications, range(len(passed)), scorer=search.remembered, among=flips
     )
+    # People accepted what known rules write, whatever S says.
+    weights = np.where(candidates.trusted, 1.0, scores)
     coverage = coverage_of(
-        passed.rules, passed.texts, passed.applications, flips=flips,
-        scores=_weights(candidates, scores), tau=search.tau,
+        passed.rules, passed.texts, applications, flips=flips, scores=weights, tau=tau,
         known=np.array([bool(each.source) and takes_place(each.rule) for each in passed.rows]),
-        without_wider=search.settings.order != "paper",
+        without_wider=settings.order != "paper",
     )  # fmt: skip
-    return coverage, scores
-
-
-def _weights(candidates: Candidates, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """S of rewrites, but 1 for those of known rules: people accepted these, whatever S says."""
-    return np.where(candidates.trusted, 1.0, scores)
+    if settings.across == "any":
+        return coverage, coverage, scores
+    entries = covering(applications, flips=flips, scores=weights, tau=tau)
+    fails = fails_of_models(applications, right, flips)[applications.rewrites[entries]]
+    shared, least = settings.across == "shared", settings.known_flips(len(right))
+    return coverage, across_models(coverage, fails, shared=shared, least=least), scores
 
 
 def _split_right_rows(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:

@@ -63,11 +63,11 @@ def upsets_articles(rule: Rule) -> bool:
     if any(_is_article(piece) and not _fits(piece, behind) for piece, behind in pieces):
         return True
     new = rule.consequent[0] if rule.consequent else None
-    old = _first_word(rule.antecedent[0]) if rule.antecedent else ""
+    old = word_of(rule.antecedent[0]) if rule.antecedent else ""
     known = new is None or (isinstance(new, Text) and new.text[:1].isalnum())
     if not known or not old[:1].isalnum():
         return False
-    beside = _first_word(rule.left[-1]) if rule.left else ""
+    beside = word_of(rule.left[-1]) if rule.left else ""
     if beside and beside.lower() not in _ARTICLES:
         return False
     if isinstance(new, Text) and wants_an(old) == wants_an(new.text):
@@ -85,7 +85,7 @@ def _fits(article: Text, following: Piece | None) -> bool:
     return isinstance(following, Text) and wants_an(following.text) == is_an
 
 
-def _first_word(element: Element) -> str:
+def word_of(element: Element) -> str:
     """The word that an element names; empty where it names none, or several."""
     match element.body:
         case Literal(text=text):

@@ -1,11 +1,8 @@
 """The two orders of a search, meaning first and the paper's, and the stages that both have.
 
-Meaning first: a rule has to keep the meaning on much text before the model is asked about it, so
-that a few questions a row are enough; known rules are tried before all others. The paper's order:
-the model is asked about all paraphrases and candidates; those that flip are filtered by S on rows.
-
-Where meaning comes first, the limit of questions leaves some for the held-out rows. All scores and
-paraphrases go to the journal, and all questions to the model through one counter.
+`MeaningFirst` needs only a few questions a row, since a rule has to keep the meaning on much text
+before the model is asked about it, and its limit of questions leaves some for the held-out rows.
+All scores and paraphrases go to the journal, and all questions to the model through one counter.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from sears_dsl.discovery.adversaries import (
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.closest import closest_rules, lacking
 from sears_dsl.discovery.counts import HALF, NearMiss, change_of
-from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
+from sears_dsl.discovery.filtering.paper_filter import filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, takes_place
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
@@ -74,14 +71,13 @@ class Search:
     known: KnownRules | None = None
     on_known: OnKnown = lambda _: None
     before_search: BeforeSearch = lambda _: None
-    remembered: RememberedScorer = field(init=False)
-    questions: Questions = field(init=False)
+    questions: Questions = field(init=False, default_factory=Questions)
 
-    def __post_init__(self) -> None:
-        self.remembered = RememberedScorer(
-            self.scorer, self.journal, on_portion=partial(self.on_progress, "scoring rewordings")
-        )
-        self.questions = Questions()
+    @cached_property
+    def remembered(self) -> RememberedScorer:
+        """The scorer, which asks about no pair twice."""
+        shows = partial(self.on_progress, "scoring rewordings")
+        return RememberedScorer(self.scorer, self.journal, on_portion=shows)
 
     @cached_property
     def tau(self) -> float:
@@ -510,7 +506,7 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
             "pairs_scored": filtered.asked,
             "pairs_without_stopping": filtered.without_stopping,
-            "undecided": filtered.count(CandidateVerdict.UNDECIDED),
+            "undecided": len(filtered.undecided),
         },
     )  # fmt: skip
 
@@ -525,7 +521,7 @@ def _candidates(
     """The rules that generalize adversaries, or the changes of all paraphrases."""
     settings = search.settings
     search.on_progress("proposing rules", 0, None)
-    rewordings = dict.fromkeys(Rewording(each.original, each.text) for each in adversaries)
+    rewordings = dict.fromkeys(Rewording(right.texts[each.row], each.text) for each in adversaries)
     flipping = len(rewordings)
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))

@@ -24,7 +24,7 @@ MINIMUM_FLIPS = 3
 the paper's authors took 6."""
 
 FEW_ROWS = 200
-"""With fewer searched rows than this, a rule has to flip one row less."""
+"""With fewer searched rows than this, a rule has to flip one row less, if meaning comes first."""
 
 KNOWN_FLIPS, FEWEST_KNOWN_FLIPS = 2, 1
 """How many rows a known rule has to flip by default, and how many where fewer rules than are wanted
@@ -69,9 +69,7 @@ class Settings:
     # The least S of two texts that count as equivalent; None for the scorer's own threshold
     tau: float | None = None
     delta: float = 0.1  # the share of a rule's rows that may fall below τ
-    # Rules that flip fewer rows are ignored. None stands for 3, or for 2 where meaning comes first
-    # and fewer than 200 rows are searched; for known rules it stands for 2, or for 1 where fewer
-    # than ``rules`` rules flip enough
+    # Rules that flip fewer rows are ignored; None for what `flips` and `known_flips` say
     minimum_flips: int | None = None
     minimum_frequency: float = 0.005  # the share of right rows that an antecedent has to be in
     # What rules generalize in the paper's order. A change that flips no row where the search
@@ -79,11 +77,11 @@ class Settings:
     # Where meaning comes first it is always the paraphrases
     propose_from: ProposeFrom = "paraphrases"
     # The share of right rows that take no part in finding rules; found rules are measured on them.
-    # 0 is none. None stands for 0.3 from a hundred right rows on, and for 0 below
+    # 0 is none; None for `HOLDOUT`
     holdout: float | None = None
     order: Order = "meaning"  # whether meaning or the model is asked first
-    # The most questions to the model, including those about the untouched rows. None stands for 20
-    # for each right row, and for no limit in the paper's order
+    # The most questions to the model, including those about the untouched rows; None for what
+    # `questions` says
     max_questions: int | None = None
     comparison: Comparison = "exact"
     # Which rules are selected for several models; see `across_models`
@@ -215,18 +213,14 @@ class Budget:
 
     def stage(self, name: Stage) -> Callable[[], bool]:
         """A test whether a stage may go on; the stage begins with the first call."""
-        end = math.nan
+        end: float | None = None
 
         def in_time() -> bool:
             nonlocal end
-            if not self.limited:
-                return True
             now = self._clock()
-            if math.isnan(end):
-                stages = list(self._needs)
-                rest = stages[stages.index(name) :]
-                share = self._needs[name] / sum(self._needs[each] for each in rest)
-                end = now + max(0.0, self._end - now) * share
+            if end is None:
+                needs = list(self._needs.values())[list(self._needs).index(name) :]
+                end = now + max(0.0, self._end - now) * (needs[0] / sum(needs))
             if now < end:
                 return True
             if name not in self.reached:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import groupby, zip_longest
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,19 +121,18 @@ def apply_candidates(
     tokens: Tokens,
     *,
     tagger: Tagger,
-    scopes: Sequence[Ruleset | None] = (),
+    scopes: Sequence[Ruleset] | None = None,
     guards: Guards | None = None,
 ) -> Applications:
     """Apply each rule by itself to each row, at its first instance.
 
-    ``scopes`` has the ruleset of each known rule, under whose options and sets it is read; where it
-    has None or nothing, a rule is read as mined, with exact case. Rules that are about sentences
-    see each sentence by itself, all others the row.
+    ``scopes`` has the ruleset of each rule, under whose options and sets it is read; without it all
+    are read as mined, with exact case. Rules that are about sentences see each sentence by itself,
+    all others the row.
     """
-    mined = Ruleset((), options=mined_options(tagger))
-    scoped = [
-        (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
-    ]
+    if scopes is None:
+        scopes = [Ruleset((), options=mined_options(tagger))] * len(rules)
+    scoped = list(zip(rules, scopes, strict=True))
     # Rules that mend articles go apart: a few of them would cut many mined rules into short runs.
     groups: dict[tuple[Unit, str], list[int]] = {}
     for place, (_, scope) in enumerate(scoped):

@@ -3,12 +3,11 @@
     rows ──▶ answers before ─▶ right rows
     rules × rows ──▶ `Applications` ──▶ answers after ──▶ `RuleEffect`, one a rule
 
-Each rule is applied to every row, whether the model has it right or not. What the data protects
-stays as it is, and a rewrite that touches a span does not count. A row is right when its answer is
-one of its labels under the comparison of its field; where the data has no labels, the model's
-answer to the untouched row counts as right. A rule that changes nothing has an empty effect. What
-was not given or not asked for is NaN or None, never 0. The cost is a prediction for each row and
-each distinct rewrite, and a score for each sampled pair if there is a scorer.
+Each rule is applied to every row, whether the model has it right (see `flips`) or not. What the
+data protects stays as it is, and a rewrite that touches a span does not count. A rule that changes
+nothing has an empty effect. What was not given or not asked for is NaN or None, never 0. The cost
+is a prediction for each row and each distinct rewrite, and a score for each sampled pair if there
+is a scorer.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -358,35 +359,30 @@ class WordDistance:
         first: _Row = tuple((place, place) for place in range(min(maximum, len(words)) + 1))
         self._rows = [first]
         self._numbers = {first: 0}
-        self._next: dict[tuple[int, str], int] = {}
-        self._fewest: dict[tuple[int, str], int] = {}
+        # Prefixes share most of their words, so both are asked the same again and again.
+        self.follow = cache(self._follow)
+        self.changes = cache(self._changes)
 
-    def follow(self, state: int, word: str) -> int:
+    def _follow(self, state: int, word: str) -> int:
         """The state after a whole word, or DEAD if no cell is left; the first state is 0."""
-        key = state, word
-        known = self._next.get(key)
-        if known is None:
-            row = self._row(state, word)
-            known = self._numbers.setdefault(row, len(self._rows)) if row else DEAD
-            if known == len(self._rows):
-                self._rows.append(row)
-            self._next[key] = known
-        return known
+        row = self._row(state, word)
+        if not row:
+            return DEAD
+        number = self._numbers.setdefault(row, len(self._rows))
+        if number == len(self._rows):
+            self._rows.append(row)
+        return number
 
-    def changes(self, state: int, beginning: str = "") -> int:
+    def _changes(self, state: int, beginning: str = "") -> int:
         """The fewest changes so far, whatever follows; more than the maximum means too many."""
-        key = state, beginning
-        known = self._fewest.get(key)
-        if known is None:
-            known = self._maximum + 1
-            for place, changes in self._rows[state]:
-                # One more change, unless the word may become the sentence's next one.
-                is_next_word = not beginning or (
-                    place < len(self._words) and self._words[place].startswith(beginning)
-                )
-                known = min(known, changes if is_next_word else changes + 1)
-            self._fewest[key] = known
-        return known
+        fewest = self._maximum + 1
+        for place, changes in self._rows[state]:
+            # One more change, unless the word may become the sentence's next one.
+            is_next_word = not beginning or (
+                place < len(self._words) and self._words[place].startswith(beginning)
+            )
+            fewest = min(fewest, changes if is_next_word else changes + 1)
+        return fewest
 
     def accepts(self, state: int) -> bool:
         """Whether a text that ends here is within the bound."""

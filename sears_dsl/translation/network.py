@@ -3,8 +3,7 @@
 Log-probabilities are natural logarithms in float32. Always holds: a hypothesis scores the same
 stepped through or teacher-forced, alone or in a batch (to the rounding of float32). Models and the
 global settings of torch are never changed. The output layer (width × vocabulary for each position)
-is four fifths of the cost of a decoder step. The state of a Bergamot hypothesis is one vector a
-layer, so that duplicating hypotheses is nearly free.
+is four fifths of the cost of a decoder step.
 
 The networks are `bergamot` (models that a package carries) and `marian` (models of `transformers`);
 `pivots` loads them.

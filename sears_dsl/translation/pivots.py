@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -43,11 +42,11 @@ class Pivot:
 
 def alphabet_of(pivots: Sequence[Pivot]) -> Alphabet:
     """The characters that all pivots have for the language of the sentences."""
-    return Alphabet(partial(_have, tuple(pivots)))
 
+    def have(character: str) -> bool:
+        return all(each.forward.reads(character) and each.back.writes(character) for each in pivots)
 
-def _have(pivots: Sequence[Pivot], character: str) -> bool:
-    return all(each.forward.reads(character) and each.back.writes(character) for each in pivots)
+    return Alphabet(have)
 
 
 def load_pivots(

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.filtering.paper_filter import (
-    CandidateVerdict,
     allowed_failures,
     filter_candidates,
 )
@@ -102,13 +101,10 @@ def test_verdicts_are_those_of_scoring_everything(
         rewrites = applications.of_rule(rule).tolist()
         flipped = sum(bool(flips[each]) for each in rewrites)
         failures = sum(scores[each] < TAU for each in rewrites)
-        wanted = CandidateVerdict.PASSED
-        if flipped < minimum_flips:
-            wanted = CandidateVerdict.FEW_FLIPS
-        elif failures > delta * len(rewrites) + 1e-9:
-            wanted = CandidateVerdict.REJECTED
-        assert found.verdicts[rule] == wanted
+        passes = flipped >= minimum_flips and failures <= delta * len(rewrites) + 1e-9
+        assert (rule in found.passed) == passes
         assert found.flips[rule] == flipped
+    assert not len(found.undecided)
     assert len(scorer.asked) == len(set(scorer.asked)) == found.asked <= found.without_stopping
     assert scorer.largest <= batch
 
@@ -120,7 +116,8 @@ def test_rows_beyond_what_decides_are_not_asked_about() -> None:
                           delta=0.1, batch=1)
         for score in (0.0, 1.0)
     )  # fmt: skip
-    assert hopeless.count(CandidateVerdict.REJECTED) == 1
+    assert not len(hopeless.passed)
+    assert not len(hopeless.undecided)
     assert (hopeless.asked, hopeless.without_stopping) == (11, 100)
     assert perfect.passed.tolist() == [0]
     assert perfect.asked == 90
@@ -134,7 +131,8 @@ def test_what_rules_share_is_asked_about_first() -> None:
         applications, np.ones(5, np.bool_), scorer=scorer, tau=TAU, minimum_flips=1, batch=1
     )
     assert found.asked == 1
-    assert found.count(CandidateVerdict.REJECTED) == 4
+    assert not len(found.passed)
+    assert not len(found.undecided)
 
 
 def test_a_tenth_of_thirty_rows_may_fail() -> None:
@@ -157,7 +155,7 @@ def test_a_rule_that_the_budget_left_undecided_does_not_pass() -> None:
         in_time=lambda: len(rounds) < 2,
         progress=lambda decided, total: rounds.append((decided, total, len(scorer.asked))),
     )
-    assert found.count(CandidateVerdict.UNDECIDED) == 2
+    assert found.undecided.tolist() == [0, 1]
     assert not len(found.passed)
     assert rounds == [(0, 2, 4), (0, 2, 8)]
 
@@ -338,12 +336,13 @@ def test_with_little_time_the_rules_that_flip_most_are_decided() -> None:
     some = filter_candidates(
         applications, flips, scorer=scorer, tau=TAU, in_waves=True, in_time=lambda: next(rounds)
     )
-    decided = some.verdicts != CandidateVerdict.UNDECIDED
-    assert decided[:30].all()
-    assert not decided.all()
-    assert (some.verdicts[decided] == whole.verdicts[decided]).all()
+    undecided = set(some.undecided.tolist())
+    assert undecided
+    assert undecided.isdisjoint(range(30))
+    assert set(some.passed.tolist()) == {*whole.passed.tolist()} - undecided
     every = filter_candidates(applications, flips, scorer=scorer, tau=TAU, in_waves=True)
-    assert (every.verdicts == whole.verdicts).all()
+    assert every.passed.tolist() == whole.passed.tolist()
+    assert not len(every.undecided) + len(whole.undecided)
 
 
 def test_rows_of_two_texts_that_share_one_are_on_the_same_side() -> None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -80,13 +79,12 @@ class _State:
         return self.failures + self.unknown <= self.allowed
 
     @property
-    def rejected(self) -> NDArray[np.bool_]:
-        return self.failures > self.allowed
+    def undecided(self) -> NDArray[np.bool_]:
+        return ~self.passed & (self.failures <= self.allowed)
 
     def prune(self) -> bool:
         """Drop applications that decide nothing any more; return whether any are left."""
-        undecided = ~(self.passed | self.rejected)
-        useful = undecided[self.rules] & ~self.known[self.rewrites]
+        useful = self.undecided[self.rules] & ~self.known[self.rewrites]
         self.rules, self.rewrites = self.rules[useful], self.rewrites[useful]
         left = np.zeros(len(self.known), np.bool_)
         left[self.rewrites] = True
@@ -162,34 +160,17 @@ def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tupl
 _FIRST_WAVE = 32
 
 
-class CandidateVerdict(IntEnum):
-    """What became of a candidate."""
-
-    FEW_FLIPS = 0
-    REJECTED = 1
-    PASSED = 2
-    UNDECIDED = 3
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterOutcome:
     """What became of the candidates."""
 
-    verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
+    passed: NDArray[np.int64]  # the rules that passed, by position, in order
+    undecided: NDArray[np.int64]  # those that flip enough rows and were not judged to the end
     flips: NDArray[np.int64]  # int64 (rules,): rows that each rule flips
     asked: int  # distinct pairs that the scorer was asked about
     # Distinct pairs that it would have been asked about to score every rule with enough flips on
     # every row
     without_stopping: int
-
-    @property
-    def passed(self) -> NDArray[np.int64]:
-        """The rules that passed, by position, in order."""
-        return np.flatnonzero(self.verdicts == CandidateVerdict.PASSED)
-
-    def count(self, verdict: CandidateVerdict) -> int:
-        """How many rules have a verdict."""
-        return int((self.verdicts == verdict).sum())
 
 
 def filter_candidates(
@@ -205,7 +186,7 @@ def filter_candidates(
     in_time: Callable[[], bool] = lambda: True,
     progress: Callable[[int, int], None] = lambda decided, total: None,
 ) -> FilterOutcome:
-    """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
+    """Judge each candidate; ``flips`` says of each rewrite whether it flips the model.
 
     With ``in_waves``, for searches whose time may end too early, the rules that flip most are
     decided before others are asked about; this takes some more questions. Once ``in_time`` says no
@@ -214,9 +195,8 @@ def filter_candidates(
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
     scored = np.zeros(len(applications.texts), np.bool_)
-    decided = 0
-    verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
-    verdicts[enough] = CandidateVerdict.UNDECIDED
+    passed, undecided = np.zeros((2, applications.rule_count), np.bool_)
+    undecided[enough] = True
     for wave in _waves(enough, counts) if in_waves else [enough]:
         state = _State(applications.select(wave), delta)
         while state.prune() and in_time():
@@ -224,12 +204,12 @@ def filter_candidates(
             answers = scorer.at_least(applications.pairs(chosen), tau)
             scored[chosen] = True
             state.learn(chosen, np.asarray(answers, np.bool_))
-            progress(decided + int((state.passed | state.rejected).sum()), len(enough))
-        verdicts[wave[state.passed]] = CandidateVerdict.PASSED
-        verdicts[wave[state.rejected]] = CandidateVerdict.REJECTED
-        decided += int((state.passed | state.rejected).sum())
+            undecided[wave] = state.undecided
+            progress(len(enough) - int(undecided.sum()), len(enough))
+        passed[wave], undecided[wave] = state.passed, state.undecided
     return FilterOutcome(
-        verdicts=verdicts,
+        passed=np.flatnonzero(passed),
+        undecided=np.flatnonzero(undecided),
         flips=counts,
         asked=int(scored.sum()),
         without_stopping=len(np.unique(applications.select(enough).rewrites)),

@@ -30,6 +30,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
+from itertools import compress
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
@@ -162,7 +163,7 @@ class Corpus:
     ) -> Places:
         """At most so many rewrites of each rule, at first instances in the texts (of a half).
 
-        ``scopes`` are those of `apply_candidates`; each rule is read as `Candidates.apply` reads
+        ``scopes`` are those of `reading_scopes`; each rule is read as `Candidates.apply` reads
         it, whatever the others are.
         """
         own = reading_scopes(rules, scopes, tagger=self.tagger)
@@ -181,12 +182,11 @@ class Corpus:
             matches = matches.select(self.halves[matches.rows] == half)
         instances = np.bincount(matches.rules, minlength=size).astype(np.int64)
         order = self._order(matches.rules, matches.rows, matches.starts, matches.ends)
-        rank = np.arange(len(order)) - (np.cumsum(instances) - instances)[matches.rules[order]]
+        turns = np.empty(len(order), np.int64)
+        turns[order] = _turns(matches.rules[order])
         # A few more than wanted, since an instance may write what stands there already.
-        sample = np.sort(order[rank < most + most // 4])
+        sample = np.flatnonzero(turns < most + most // 4)
         chosen = matches.select(sample)
-        ranks = np.empty(len(matches), np.int64)
-        ranks[order] = rank
         rewrites = matcher.rewrites(self.tokens, chosen)
         distinct = rewrites.distinct()
         # Both are sorted by row and rule, and there is one instance of a rule in a row.
@@ -194,12 +194,9 @@ class Corpus:
             chosen.rows.astype(np.int64) * size + chosen.rules,
             rewrites.rows.astype(np.int64) * size + rewrites.rules,
         )
-        by_rule = np.lexsort((ranks[sample][place], rewrites.rules))
+        by_rule = np.lexsort((turns[sample][place], rewrites.rules))
+        by_rule = by_rule[_turns(rewrites.rules[by_rule]) < most]
         counts = np.bincount(rewrites.rules, minlength=size)
-        mask = (
-            np.arange(len(by_rule)) - (np.cumsum(counts) - counts)[rewrites.rules[by_rule]] < most
-        )
-        by_rule = by_rule[mask]
         at = place[by_rule]
         texts = distinct.texts
         return Places(
@@ -230,17 +227,20 @@ class Corpus:
         return np.lexsort((lots, sources, turn, again, is_sampled, rules))
 
 
+def _turns(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The place of each entry in its group; the numbers of the groups rise."""
+    return np.arange(len(groups)) - np.searchsorted(groups, groups)
+
+
 def _rank_within(
     keys: tuple[NDArray[np.integer], ...], lots: NDArray[np.float64]
 ) -> NDArray[np.int64]:
     """The place of each entry, by lot, among those with the same keys."""
     order = np.lexsort((lots, *reversed(keys)))
-    new = np.ones(len(order), np.bool_)
-    if len(order):
-        new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
-    starts = np.flatnonzero(new)
+    new = np.zeros(len(order), np.bool_)
+    new[1:] = np.logical_or.reduce([key[order][1:] != key[order][:-1] for key in keys])
     ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order)) - np.repeat(starts, np.diff([*starts, len(order)]))
+    ranks[order] = _turns(np.cumsum(new))
     return ranks
 
 
@@ -449,8 +449,8 @@ class RuleJudge:
         ]
         promising = [number for number, trial in enumerate(trials) if trial.is_promising]
         if promising and self.worth_narrowing is not None:
-            worth = self.worth_narrowing(candidates.keep(promising)).tolist()
-            promising = [number for number, each in zip(promising, worth, strict=True) if each]
+            worth = self.worth_narrowing(candidates.keep(promising))
+            promising = list(compress(promising, worth))
         for place, narrowings in self._narrowings([candidates.rows[each] for each in promising]):
             forms[promising[place]] += narrowings
         passed, failed = [], []
@@ -497,8 +497,8 @@ class RuleJudge:
         for half in (False, True):
             chosen = list(self._narrowed(rows, half, tell=next(quarters)))
             if chosen and self.supported is not None:
-                enough = self.supported(Candidates(tuple(row for _, row in chosen))).tolist()
-                chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
+                enough = self.supported(Candidates(tuple(row for _, row in chosen)))
+                chosen = list(compress(chosen, enough))
             trials = self._judge([row for _, row in chosen], half=not half, tell=next(quarters))
             for (number, row), trial in zip(chosen, trials, strict=True):
                 verdict = replace(trial.verdict, of_half=True)

@@ -29,6 +29,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.discovery.articles import word_of
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.proposing.changes import (
     ContextChange,
@@ -44,7 +45,6 @@ from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     Anchor,
-    Conjunction,
     Element,
     Group,
     Literal,
@@ -406,7 +406,7 @@ def where_english(rule: Rule) -> Rule:
     written = rule.consequent[-1]
     if not isinstance(written, Text):
         return rule
-    old_word, new_word = _word(rule.antecedent[-1]), written.text.lower()
+    old_word, new_word = word_of(rule.antecedent[-1]).lower(), written.text.lower()
     if old_word in _NOT_CONTRACTED and new_word in _NOT_IN_FULL:
         # The rule may itself name the auxiliary, and what is before it.
         named = len(rule.left) + len(rule.antecedent) - 1
@@ -419,13 +419,3 @@ def where_english(rule: Rule) -> Rule:
         return rule
     alone = len(rule.antecedent) == 1 and not rule.left
     return replace(rule, left=ahead if alone else rule.left, right=behind)
-
-
-def _word(element: Element) -> str:
-    """The word that an element of a candidate names, in small letters; else nothing."""
-    match element.body:
-        case Literal(text=text):
-            return text.lower()
-        case Conjunction(tests=tests):
-            return next((each.value.lower() for each in tests if each.attribute == "text"), "")
-    return ""

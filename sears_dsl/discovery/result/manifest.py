@@ -123,16 +123,12 @@ class SearchRecord(JsonRecord):
 
 
 class FoundRecord(JsonRecord):
-    """What was counted for one rule; rates with their 95% intervals.
+    """What was counted for one rule, as a `FoundRule` has it; rates with their 95% intervals.
 
-    ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` the verdict
-    on its rewrites of text, null for a known rule and in the paper's order. ``changed`` are the
-    searched rows that the rule changes, ``asked`` those of them that the model was asked about, on
-    which rates are counted: ``at_tau`` those with S ≥ τ; ``flips`` those that the model then
-    answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain`` is what the rule adds to
-    the weighted coverage of those before it. It counts all rows that the rule is known to flip, and
-    ``examples`` are among these: under a limit there may be more of them than ``flips``, since the
-    model answered the same rewrites for other rules.
+    ``judged`` is null for a known rule and in the paper's order. Rates are counted on the rows that
+    were ``asked`` about. ``gain`` counts all rows that the rule is known to flip, and ``examples``
+    are among these: under a limit there may be more of them than ``flips``, since the model
+    answered the same rewrites for other rules.
     """
 
     id: str
