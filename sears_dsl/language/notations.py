@@ -117,10 +117,9 @@ def _sequence(
         if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
                 yield from _sequence(alternative, span, tagset)
-        elif isinstance(body, syntax.Literal):
-            yield from _placed(_among(body, before, after), where)
-            yield from _test(body, where, tagset)
-        elif not isinstance(body, syntax.Anchor | syntax.WholeUnit):
+        else:
+            if isinstance(body, syntax.Literal):
+                yield from _placed(_among(body, before, after), where)
             yield from _test(body, where, tagset)
     yield from _quotation_marks([(e.body, e.span) for e in elements], span)
 
@@ -210,7 +209,7 @@ def _is_word(body: object) -> bool:
 
 
 def _test(
-    test: syntax.Test, span: Span | None, tagset: syntax.TagsetOption
+    test: syntax.Body, span: Span | None, tagset: syntax.TagsetOption
 ) -> Iterator[Diagnostic]:
     if isinstance(test, syntax.Literal):
         yield from _decomposed(test.text, "literal", span)

@@ -136,7 +136,7 @@ def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool
     word_before = isinstance(before, syntax.Literal) and not before.quoted
     if text[0] == '"':
         # Punctuation that could be an operator stands bare only before a space.
-        return not (word_before and _HIDING & set(_body(before, "sequence")))
+        return not (word_before and _HIDING & set(print_test(before)))
     plain = (previous.minimum, previous.maximum) == (1, 1)
     return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
 
@@ -157,24 +157,11 @@ def _element(element: syntax.Element, place: WordPlace) -> str:
         quoted = count and operator and is_bare_punctuation(body)
         if quoted or (name and body.text[:1] == ":"):
             return name + quote(body.text) + count
-    return name + _body(body, place) + count
+    return name + print_test(body, place=place) + count
 
 
-def _body(
-    body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group, place: WordPlace
-) -> str:
-    if isinstance(body, syntax.Anchor):
-        return "<s>" if body.side == "start" else "</s>"
-    if isinstance(body, syntax.WholeUnit):
-        return "<unit>"
-    if isinstance(body, syntax.Group):
-        inner = "|".join(_sequence(alternative, "group") for alternative in body.alternatives)
-        return f"({inner})"
-    return print_test(body, place=place)
-
-
-def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
-    """One test on a token, as it is written in an antecedent, a group or a set."""
+def print_test(test: syntax.Body, *, place: WordPlace = "sequence") -> str:
+    """One test on a token, as it is written in an antecedent, a group or a set; also an anchor."""
     if isinstance(test, syntax.Literal):
         if test.quoted or objection(test.text, place) is not None:
             return quote(test.text) + ("i" if test.ignore_case else "")
@@ -193,8 +180,12 @@ def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
         operand = test.operand
         if isinstance(operand, syntax.Literal) and is_bare_punctuation(operand):
             return "!" + quote(operand.text)
-        return "!" + _body(operand, place)
-    return "_"
+        return "!" + print_test(operand, place=place)
+    if isinstance(test, syntax.Group):
+        return "(" + "|".join(_sequence(each, "group") for each in test.alternatives) + ")"
+    if isinstance(test, syntax.Anchor):
+        return "<s>" if test.side == "start" else "</s>"
+    return "<unit>" if isinstance(test, syntax.WholeUnit) else "_"
 
 
 def _attribute(test: syntax.AttributeTest) -> str:

@@ -150,11 +150,14 @@ class Group:
     alternatives: tuple[tuple[Element, ...], ...]
 
 
+Body: TypeAlias = Test | Anchor | WholeUnit | Group
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """One element of an antecedent or of a context, counted as written for ``$n``."""
 
-    body: Test | Anchor | WholeUnit | Group
+    body: Body
     minimum: int = 1  # fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3
     maximum: int = 1  # most repetitions, at most 8; greedy
     name: str | None = None  # ``a`` in ``a:NOUN``, or None

@@ -285,7 +285,7 @@ class Builder:
         """One element with its name, negation and quantifier."""
         name: str | None = None
         negations = 0
-        body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group = syntax.Wildcard()
+        body: syntax.Body = syntax.Wildcard()
         counts: list[Node] = []
         for child in node.children:
             kind = getattr(child, "type", "")
@@ -335,9 +335,7 @@ class Builder:
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
-    def _body(
-        self, node: Node, *, place: WordPlace, depth: int
-    ) -> syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group:
+    def _body(self, node: Node, *, place: WordPlace, depth: int) -> syntax.Body:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
             self._report_objection(node, place)
