@@ -25,8 +25,7 @@ from sears_dsl.language.notations import notation_warnings, set_notation_warning
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.references import DEEPEST, LARGEST, references_in, sets_in_order, sets_of
-from sears_dsl.language.ruleset import Import, Ruleset
-from sears_dsl.language.vectors import vectors_file
+from sears_dsl.language.ruleset import Import, Ruleset, file_of_module
 from sears_dsl.language.words import code, nearest
 from sears_dsl.runtime.files import read_document
 
@@ -88,16 +87,13 @@ class _Assembly:
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
         self._options: dict[str, Any] = {}  # their values were checked
-        self._first_spans: dict[str, Span] = {}
+        self._first_spans: dict[str, Span | None] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, syntax.SetDefinition] = {}
-        nodes = [entry.node for entry in self._parsed.entries]
-        self._rules = [node for node in nodes if isinstance(node, syntax.Rule)]
-        self._templates = [node for node in nodes if isinstance(node, syntax.Template)]
         self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
-        self.options = syntax.Options()
+        self._ruleset = Ruleset(())
 
     def ruleset(self) -> Ruleset:
         for finding in self._parsed.findings:
@@ -106,11 +102,24 @@ class _Assembly:
             if match := _IMPORT_LINE.match(finding.source):
                 self._broken.add(f"{match[1]}.")
         self._statements()
-        self.options = self._read_options()
+        nodes = [entry.node for entry in self._parsed.entries]
+        self._ruleset = ruleset = Ruleset(
+            rules=tuple(node for node in nodes if isinstance(node, syntax.Rule)),
+            options=self._read_options(),
+            sets=tuple(self._sets.values()),
+            imports=tuple(self._imports),
+            templates=tuple(node for node in nodes if isinstance(node, syntax.Template)),
+            name=self._header.name if self._header else None,
+            version=self._header.version if self._header else None,
+            path=self._path,
+            folder=Path(self._path).absolute().parent,
+            layout=self._parsed.entries,
+            trailing=self._parsed.trailing,
+        )
         self._check_sets()
         # A broken line says nothing reliable, so its meaning is not checked.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
-        readable = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
+        readable = [rule for rule in ruleset.rules if rule.span and rule.span.line not in broken]
         sound = []
         for rule in readable:
             problems = check_rule(rule, self)
@@ -119,27 +128,14 @@ class _Assembly:
             self._findings.extend(map(self._placed, problems))
         self._check_ids("rules", [rule.name for rule in readable], readable)
         self._check_duplicates(readable)
-        for template in self._templates:
+        for template in ruleset.templates:
             self._findings.extend(map(self._placed, check_template(template, self)))
-        self._check_ids("templates", template_ids(self._templates), self._templates)
-        ruleset = Ruleset(
-            rules=tuple(self._rules),
-            options=self.options,
-            sets=tuple(self._sets.values()),
-            imports=tuple(self._imports),
-            templates=tuple(self._templates),
-            name=self._header.name if self._header else None,
-            version=self._header.version if self._header else None,
-            path=self._path,
-            folder=Path(self._path).absolute().parent,
-            layout=self._parsed.entries,
-            trailing=self._parsed.trailing,
-        )
+        self._check_ids("templates", template_ids(ruleset.templates), ruleset.templates)
         for whole_file in (_sizes, text_findings, _options_of_imports):
             if not self._has_errors():
                 self._findings.extend(map(self._placed, whole_file(ruleset)))
         if self._has_errors():
-            notations = _notations(self._sets.values(), sound, self.options)
+            notations = _notations(ruleset.sets, sound, ruleset.options)
             findings = [*self._findings, *map(self._placed, notations)]
             raise RuleSyntaxError([*sorted(findings, key=_place), *self._elsewhere])
         return replace(ruleset, advise=partial(_warnings, ruleset, self._findings, self._text))
@@ -149,23 +145,21 @@ class _Assembly:
 
     # ------------------------------------------------------------ scope of the rules
 
+    @property
+    def options(self) -> syntax.Options:
+        """The options of the file."""
+        return self._ruleset.options
+
     def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
         """The members as written; checks only ask whether there is such a set."""
-        if reference.module is None:
-            if reference.name in self._broken:
-                return (syntax.Wildcard(),)
-            return self._sets[reference.name].members
-        if f"{reference.module}." in self._broken:
+        defined_by = reference.name if reference.module is None else f"{reference.module}."
+        if defined_by in self._broken:
             return (syntax.Wildcard(),)
-        for each in self._imports:
-            if each.name == reference.module:
-                return each.ruleset.written_sets[reference.name]
-        raise KeyError(reference.module)
+        return file_of_module(self._ruleset, reference.module).written_sets[reference.name]
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use."""
-        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.written_sets)
-        return (*self._sets, *imported)
+        return self._ruleset.set_names()
 
     # ------------------------------------------------------------ statements
 
@@ -183,7 +177,10 @@ class _Assembly:
             if isinstance(node, syntax.Rule | syntax.Template):
                 continue
             if isinstance(node, syntax.SetDefinition):
-                self._define(node)
+                first = self._sets.setdefault(node.name, node)
+                if first is not node and first.span is not None:
+                    hint = f"it is first defined on line {first.span.line}"
+                    self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
             elif isinstance(node, syntax.VersionLine):
                 self._version(node, position)
             elif isinstance(node, syntax.HeaderLine):
@@ -241,14 +238,6 @@ class _Assembly:
                 code, message, hint = english_only(what, options, "remove it")
                 self._add(code, message, self._first_spans["option"], hint)
         return options
-
-    def _define(self, node: syntax.SetDefinition) -> None:
-        first = self._sets.get(node.name)
-        if first is not None and first.span is not None:
-            hint = f"it is first defined on line {first.span.line}"
-            self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
-            return
-        self._sets[node.name] = node
 
     # ------------------------------------------------------------ imports
 
@@ -321,8 +310,7 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-        members = {name: definition.members for name, definition in self._sets.items()}
-        for circle in sets_in_order(members)[1]:
+        for circle in sets_in_order(self._ruleset.written_sets)[1]:
             message = "the sets form a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
@@ -563,5 +551,5 @@ def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
     """The rule files, their imports, and the vectors that they name: nothing may replace them."""
     for ruleset in with_imports(rulesets):
         yield ruleset.file
-        if vectors := vectors_file(ruleset.options, ruleset.folder):
+        if vectors := ruleset.options.vectors_in(ruleset.folder):
             yield vectors

@@ -381,6 +381,18 @@ class Options:
     unit: UnitOption | None = None
     vectors: str | None = None
 
+    def vectors_in(self, folder: Path) -> Path | None:
+        """The whole path of the file of word vectors that rules of a folder name, if there is one.
+
+        What is no file there, such as the name of vectors that are installed, is the same from
+        everywhere.
+
+        Example:
+            >>> Options(vectors="glove-6b-50d").vectors_in(Path("rules"))
+        """
+        file = None if self.vectors is None else folder / self.vectors
+        return file.resolve() if file is not None and file.is_file() else None
+
 
 OPTION_NAMES = tuple(each.name for each in fields(Options))
 
@@ -460,7 +472,7 @@ class VersionLine:
     """``sear 1``."""
 
     version: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +481,7 @@ class HeaderLine:
 
     name: str
     version: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,7 +490,7 @@ class ImportLine:
 
     path: str
     name: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -487,8 +499,8 @@ class OptionLine:
 
     name: str
     value: str
-    span: Span
-    value_span: Span
+    span: Span | None = field(default=None, compare=False)
+    value_span: Span | None = field(default=None, compare=False)
 
 
 Statement: TypeAlias = (
