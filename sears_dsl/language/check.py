@@ -239,7 +239,7 @@ class _Checker:
             self._add("E308", "every element of the antecedent is optional", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
             self._unchanged()
-        count = measure.variant_count(rule)
+        count = measure.variant_count(rule.elements)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
             message = f"the quantifiers and groups of this rule expand to {shown} variants"
