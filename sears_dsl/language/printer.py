@@ -252,27 +252,22 @@ def _stands_bare(
         return False
     if after is not None and (isinstance(after, syntax.TagCopy) or _HIDING & set(text)):
         return False
-    if before is None:
-        return True
-    first = text[0]
-    if isinstance(before, syntax.Text) and written[-1] != '"':
-        return first in _HIDING
-    if isinstance(before, syntax.Text):
-        return re.match(r"i(?!\w)", text) is None
     if isinstance(before, syntax.TagCopy):
-        return first in "'’?{|)"
-    if isinstance(before, syntax.Reference):
-        if before.functions:
-            swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
-        elif isinstance(before.target, int):
-            swallowed = r"\.[A-Za-z]|[0-9]"
-        else:
-            swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
-        return re.match(swallowed, text) is None
-    if isinstance(before, syntax.Drawn):
+        return text[0] in "'’?{|)"
+    if isinstance(before, syntax.Text) and written[-1] != '"':
+        return text[0] in _HIDING
+    if isinstance(before, syntax.Text):
+        swallowed = r"i(?!\w)"
+    elif isinstance(before, syntax.Drawn):
         swallowed = r"[A-Za-z0-9_]" if before.reference.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
-        return re.match(swallowed, text) is None
-    return True
+    elif not isinstance(before, syntax.Reference):
+        return True
+    elif before.functions:
+        swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
+    else:
+        is_number = isinstance(before.target, int)
+        swallowed = r"\.[A-Za-z]|[0-9]" if is_number else r"\.[A-Za-z]|[A-Za-z0-9_]"
+    return re.match(swallowed, text) is None
 
 
 def _has_amount(reference: syntax.Reference) -> bool:

@@ -110,6 +110,12 @@ class SetReference:
     name: str
     module: str | None = None
 
+    @classmethod
+    def called(cls, full_name: str) -> SetReference:
+        """The reference that rules write with this name, ``WH`` or ``c.WH``, behind an @."""
+        module, _, name = full_name.rpartition(".")
+        return cls(name, module or None)
+
     @property
     def full_name(self) -> str:
         """Its name as rules write it, behind that of its import."""

@@ -415,18 +415,16 @@ def explained(
             return description
         if is_template(source):
             return _describe_template(line, ruleset)
-    return _describe_tag(shown, column) or _describe_effect(effect(text, path, line, tagger=tagger))
+    tag = _match_at(_TAG, shown, column)
+    if tag and tag[1] in TAG_MEANINGS:
+        return f"`{tag[1]}`: {TAG_MEANINGS[tag[1]]}"
+    return _describe_effect(effect(text, path, line, tagger=tagger))
 
 
 def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:
     """Return the match in a line that covers a column."""
     matches = (each for each in pattern.finditer(source) if each.start() <= column < each.end())
     return next(matches, None)
-
-
-def _describe_tag(shown: str, column: int) -> str | None:
-    tag = _match_at(_TAG, shown, column)
-    return f"`{tag[1]}`: {TAG_MEANINGS[tag[1]]}" if tag and tag[1] in TAG_MEANINGS else None
 
 
 def _describe_effect(sample_effect: SampleEffect | str | None) -> str | None:
@@ -454,8 +452,7 @@ def _describe_set(name: str, ruleset: Ruleset) -> str | None:
 
 def _first_members(set_name: str, ruleset: Ruleset) -> tuple[str, int]:
     """The first members of a set, as rules write them, and how many there are in all."""
-    module, _, own_name = set_name.rpartition(".")
-    members = ruleset.members(syntax.SetReference(own_name, module or None))
+    members = ruleset.members(syntax.SetReference.called(set_name))
     first = [print_test(each, place="group") for each in members[:_FEW_MEMBERS]]
     return " | ".join(first), len(members)
 
@@ -502,9 +499,9 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     ruleset, _ = read_in_part(text, path)
     if ruleset is None or name not in ruleset.set_names():
         return None
-    module, _, last = name.rpartition(".")
-    file = file_of_module(ruleset, module)
-    span = next(each.span for each in file.sets if each.name == last)
+    reference = syntax.SetReference.called(name)
+    file = file_of_module(ruleset, reference.module)
+    span = next(each.span for each in file.sets if each.name == reference.name)
     return None if span is None else FilePlace(file.path, span.line - 1)
 
 

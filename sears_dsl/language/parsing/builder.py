@@ -61,11 +61,6 @@ def _amount(node: Node) -> Node | None:
     return last if getattr(last, "type", "") == "FUNCTION" and last[-1] == ")" else None
 
 
-def _set_reference(leaf: Node) -> syntax.SetReference:
-    module, _, name = leaf[1:].rpartition(".")
-    return syntax.SetReference(name, module or None)
-
-
 def _target(text: str) -> int | str:
     # Numbers past six digits name no element; cutting them keeps the conversion cheap.
     return int(text[:6]) if text.isdigit() else text
@@ -251,7 +246,7 @@ class Builder:
             functions = tuple(map(self._function, rest))
             return syntax.Reference(_target(first[1:]), functions, glued, span)
         if first.type == "SET_REFERENCE":
-            return syntax.Drawn(_set_reference(first), glued, span)
+            return syntax.Drawn(syntax.SetReference.called(first[1:]), glued, span)
         quoted, text = first.type == "QUOTED", text_of(first, self._report)
         if quoted and not text:
             self._at(first, "E104", "this text is empty", "to delete text, write `really -> <>`")
@@ -347,7 +342,7 @@ class Builder:
         if kind in _SIGNS:
             return _SIGNS[kind]
         if kind == "SET_REFERENCE":
-            return _set_reference(node)
+            return syntax.SetReference.called(node[1:])
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             # Other escapes stay as they are.

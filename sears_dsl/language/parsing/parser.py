@@ -296,14 +296,15 @@ class _LineParser:
     def _tree(self, text: str, number: int, start: str, offset: int) -> Any:
         """The parse tree of a line, or None after its error was reported."""
         text = text.rstrip(" \t")
+        position: Any
         try:
             return _grammar().parse(text, start=start)
-        except UnexpectedInput as error:
-            position = error.pos_in_stream
-            ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-            if ended or position is None:
-                position = len(text)
-            finding = explain(text, position, _expected(error), start, _reads)
+        except UnexpectedToken as error:
+            position = len(text) if error.token.type == "$END" else error.pos_in_stream
+            expected = error.accepts or error.expected
+        except UnexpectedCharacters as error:
+            position, expected = error.pos_in_stream, error.allowed
+        finding = explain(text, position, frozenset(expected), start, _reads)
         self._report(number, *finding, offset=offset)
         return None
 
@@ -369,15 +370,6 @@ def _keep_controls(text: str) -> str:
 def _comment(tree: Any) -> str:
     last = tree.children[-1]
     return last.strip(" \t") if getattr(last, "type", "") == "COMMENT" else ""
-
-
-def _expected(error: UnexpectedInput) -> frozenset[str]:
-    """Names of the terminals that could have stood there."""
-    if isinstance(error, UnexpectedToken):
-        return frozenset(error.accepts or error.expected)
-    if isinstance(error, UnexpectedCharacters):
-        return frozenset(error.allowed)
-    return frozenset()
 
 
 # ---------------------------------------------------------------- metadata
