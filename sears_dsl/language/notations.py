@@ -128,12 +128,10 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
     """Problems of words that look like notation because of what stands beside them."""
     text = literal.text
     between = before is not None and after is not None
-    word_after = after is not None and not (
-        isinstance(after, syntax.Literal) and not any(map(str.isalnum, after.text))
-    )
+    word_after = after is not None and not isinstance(after, syntax.Anchor) and _is_word(after)
     if literal.quoted:
         return
-    if text == "!" and before is None and word_after and not isinstance(after, syntax.Anchor):
+    if text == "!" and before is None and word_after:
         operand = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "NOUN"
         number, message = "W614", "`!` followed by a space is an exclamation mark"
         advice = f"to negate, put it right before its operand: {code('!' + operand)}"
