@@ -151,45 +151,39 @@ def generate_table(
     column_of = _columns_of_slots(templates)
     accepted = distinct if keep is None else _accepted(names, templates, distinct, column_of, keep)
     chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
-    written_texts: Texts = np.empty(len(chosen), object)
-    empty = [0] * len(templates)
+    texts: Texts = np.empty(len(chosen), object)
     # The values of each column beside the text, and the place of each row's value among them.
     others = {
         name: ([""], np.zeros(len(chosen), np.int64))
         for name in (LABEL, TEMPLATE, *column_of.values())
     }
+    counts = []
+    of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
-        places = np.flatnonzero(chosen == number)
-        numbers = chosen_numbers[places]
-        written_texts[places] = sentences.texts(numbers)
-        if sentences.may_be_blank:
-            empty[number] = sum(not text.strip() for text in written_texts[places])
+        places, numbers = np.flatnonzero(chosen == number), of_templates[number]
+        texts[places] = written = sentences.texts(numbers)
         for column, (new, which) in _columns_beside(name, sentences, numbers, column_of).items():
             values, of_rows = others[column]
             of_rows[places] = which + len(values)
             values += new
-    of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
-    columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
-    columns |= {name: Repeated(each, rows.tolist()) for name, (each, rows) in others.items()}
-    written = np.bincount(chosen, minlength=len(templates)).tolist()
-    return GeneratedTable(
-        columns=columns,
-        contradictions=tuple(contradictions(templates, of_templates)),
-        templates=tuple(
+        counts.append(
             TemplateCount(
                 name=name,
                 label=sentences.label,
-                sentences=len(numbers),
-                repeated=len(sentences) - len(numbers),
-                written=count,
-                rejected=len(numbers) - len(left),
-                empty=blank,
+                sentences=len(distinct[number]),
+                repeated=len(sentences) - len(distinct[number]),
+                written=len(numbers),
+                rejected=len(distinct[number]) - len(accepted[number]),
+                empty=sum(not text.strip() for text in written) if sentences.may_be_blank else 0,
                 slots=tuple(column_of[choice.column] for choice in sentences.choices),
             )
-            for name, sentences, numbers, left, count, blank in zip(
-                names, templates, distinct, accepted, written, empty, strict=True
-            )
-        ),
+        )
+    columns: dict[str, Sequence[str]] = {TEXT: texts.tolist()}
+    columns |= {name: Repeated(each, rows.tolist()) for name, (each, rows) in others.items()}
+    return GeneratedTable(
+        columns=columns,
+        contradictions=tuple(contradictions(templates, of_templates)),
+        templates=tuple(counts),
     )
 
 
