@@ -481,8 +481,8 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
     source = line_of(text, line)
     captured = captured_at(text, line, column)
     if captured and _match_at(_REFERENCE, without_texts(source), column):
-        first = min(captured)
-        return FilePlace(path, line, first.start) if source[first.end :][:1] == ":" else None
+        first = captured[0]
+        return FilePlace(path, line, first.span.start) if first.defines else None
     if named := name_at(text, line, column):
         return _set_place(named.name, text, path)
     ruleset, _ = read_in_part(text, path) if _IMPORT.match(source) else (None, ())

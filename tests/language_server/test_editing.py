@@ -82,6 +82,9 @@ def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
         assert [lines(each) for each in told] == [(0, 3, 5), (0, 25, 27), (0, 38, 40)]
         told = editor.answer("references", 0, column, context={"includeDeclaration": False})
         assert [lines(each) for each in told] == [(0, 25, 27), (0, 38, 40)]
+    editor.open("be:lemma=be -> $be: it\n")  # the colon is text
+    told = editor.answer("references", 0, 17, context={"includeDeclaration": False})
+    assert [lines(each) for each in told] == [(0, 16, 18)]
 
 
 def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
