@@ -77,13 +77,12 @@ class _Assembly:
         imported: dict[Path, Ruleset | None],
         importing: tuple[Path, ...] = (),
     ) -> None:
-        self._text = text
-        self._lines = _lines(text)
+        self._text = text.removeprefix("\ufeff")
         self._path = path
         self._folder = folder
         self._files = imported
         self._importing = importing
-        self._parsed = parse_lines(text, path=path)
+        self._parsed = parse_lines(self._text, path=path)
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
         self._options: dict[str, Any] = {}  # their values were checked
@@ -125,19 +124,19 @@ class _Assembly:
             problems = check_rule(rule, self)
             if not any(finding.severity == "error" for finding in problems):
                 sound.append(rule)
-            self._findings.extend(map(self._placed, problems))
+            self._findings.extend(problems)
         self._check_ids("rules", [rule.name for rule in readable], readable)
         self._check_duplicates(readable)
         for template in ruleset.templates:
-            self._findings.extend(map(self._placed, check_template(template, self)))
+            self._findings.extend(check_template(template, self))
         self._check_ids("templates", template_ids(ruleset.templates), ruleset.templates)
         for whole_file in (_sizes, text_findings, _options_of_imports):
             if not self._has_errors():
-                self._findings.extend(map(self._placed, whole_file(ruleset)))
+                self._findings.extend(whole_file(ruleset))
         if self._has_errors():
             notations = _notations(ruleset.sets, sound, ruleset.options)
-            findings = [*self._findings, *map(self._placed, notations)]
-            raise RuleSyntaxError([*sorted(findings, key=_place), *self._elsewhere])
+            findings = _in_order([*self._findings, *notations], self._text, self._path)
+            raise RuleSyntaxError([*findings, *self._elsewhere])
         return replace(ruleset, advise=partial(_warnings, ruleset, self._findings, self._text))
 
     def _has_errors(self) -> bool:
@@ -164,10 +163,7 @@ class _Assembly:
     # ------------------------------------------------------------ statements
 
     def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
-        self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
-
-    def _placed(self, finding: Diagnostic) -> Diagnostic:
-        return _placed(finding, self._lines, self._path)
+        self._findings.append(Diagnostic(code, message, span, hint))
 
     def _statements(self) -> None:
         body = False
@@ -385,9 +381,9 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
                         yield Diagnostic(number, text, each.span, hint)
 
 
-def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
+def _commented_rules(text: str) -> Iterator[Diagnostic]:
     """W625: a comment that looks like a rule, in a file without rules."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_lines(text), start=1):
         if _RULE_IN_COMMENT.match(line):
             hint = 'remove the hash; in a rule about the hash, quote it: `"#" -> number`'
             place = Span(number, 1, len(line) + 1)
@@ -396,14 +392,14 @@ def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
             return
 
 
-def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
+def _usage(ruleset: Ruleset, text: str) -> Iterator[Diagnostic]:
     """W601 to W604 and W625; a file of sets alone is a library, whose sets are used elsewhere."""
     nodes: tuple[syntax.Rule | syntax.Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)
     if not nodes:
-        yield from () if ruleset.sets or ruleset.imports else _commented_rules(lines)
+        yield from () if ruleset.sets or ruleset.imports else _commented_rules(text)
         return
     for definition in unused_sets(ruleset):
         advice, message = "delete it", f"set `{definition.name}` is not used"
@@ -465,24 +461,26 @@ def _warnings(
     ruleset: Ruleset, findings: Sequence[Diagnostic], text: str
 ) -> tuple[Diagnostic, ...]:
     """The warnings of a file without errors: those that reading it met, and all others."""
-    lines = _lines(text)
-    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, lines))
-    warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
-    return tuple(sorted(warnings, key=_place))
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, text))
+    return tuple(_in_order([*findings, *advice], text, ruleset.path))
+
+
+def _in_order(findings: Iterable[Diagnostic], text: str, path: str) -> list[Diagnostic]:
+    """The findings with the name and the lines of their file, in the order of these lines."""
+    lines = ["", *_lines(text)]
+
+    def place(finding: Diagnostic) -> tuple[int, int, str]:
+        span = finding.span
+        return (span.line, span.column, finding.code) if span else (0, 0, finding.code)
+
+    return [
+        replace(each, path=path, source=lines[place(each)[0]])
+        for each in sorted(findings, key=place)
+    ]
 
 
 def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
-
-
-def _placed(finding: Diagnostic, lines: Sequence[str], path: str) -> Diagnostic:
-    source = lines[finding.span.line - 1] if finding.span else ""
-    return replace(finding, path=path, source=source)
-
-
-def _place(finding: Diagnostic) -> tuple[int, int, str]:
-    span = finding.span
-    return (span.line, span.column, finding.code) if span else (0, 0, finding.code)
 
 
 def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:

@@ -227,6 +227,11 @@ def test_places_point_at_the_element() -> None:
     ]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_line_that_is_shown() -> None:
+    (finding,) = findings_of("\ufeffWhat NUON -> it")
+    assert finding.source == "What NUON -> it"
+
+
 def test_a_mistyped_tag_is_reported_once() -> None:
     assert codes("What NUON -> Which NOUN") == ["E201"]
 
