@@ -223,14 +223,13 @@ class Sentences:
         A slot that may be empty has "" among its members.
         """
         return [
-            (self._formed(choice, choice.slot.functions).tolist(), self._digits(numbers, place))
-            for place, choice in enumerate(self.choices)
+            (self._formed(choice, choice.slot.functions).tolist(), which)
+            for choice, which in zip(self.choices, self._digits(numbers).values(), strict=True)
         ]
 
     def texts(self, numbers: Numbers) -> Texts:
         """The sentences of these numbers, in the same order."""
-        digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
-        return self._joined(self._blocks, digits, len(numbers))
+        return self._joined(self._blocks, self._digits(numbers), len(numbers))
 
     @cached_property
     def distinct(self) -> Numbers:
@@ -254,8 +253,7 @@ class Sentences:
         The hash reads the characters as the digits of a number to a large odd base, modulo 2**64.
         """
         marks = np.zeros(self._count, np.uint64)
-        numbers = np.arange(self._count)
-        digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
+        digits = self._digits(np.arange(self._count))
         for block in self._blocks:
             for rows, texts, which in self._written(block, digits, self._count):
                 bits, powers = np.array([_mark(text) for text in texts], np.uint64).T
@@ -294,8 +292,12 @@ class Sentences:
             endings.append((tuple(numbers), np.array(of_texts, np.int64)))
         return endings
 
-    def _digits(self, numbers: Numbers, place: int) -> Numbers:
-        return numbers // self._strides[place] % len(self.choices[place].members)
+    def _digits(self, numbers: Numbers) -> dict[int, Numbers]:
+        """For each choice, by its place, the index of the member that each sentence has."""
+        return {
+            place: numbers // self._strides[place] % len(choice.members)
+            for place, choice in enumerate(self.choices)
+        }
 
     def _joined(
         self, blocks: Sequence[tuple[int, int]], digits: Mapping[int, Numbers], count: int

@@ -148,51 +148,54 @@ def generate_table(
     names = [name for ruleset in rulesets for name in template_ids(ruleset.templates)]
     _check(templates, names)
     distinct = [each.distinct for each in templates]
-    accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
-    chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
     column_of = _columns_of_slots(templates)
-    written_texts: Texts = np.empty(len(chosen), object)
-    empty = [0] * len(templates)
-    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *column_of.values())}
-    for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
-        places = np.flatnonzero(chosen == number)
-        numbers = chosen_numbers[places]
-        written_texts[places] = sentences.texts(numbers)
-        if sentences.may_be_blank:
-            empty[number] = sum(not text.strip() for text in written_texts[places])
-        for column, values in _columns_beside(name, sentences, numbers, column_of).items():
-            others[column].put(places, *values)
+    accepted = distinct if keep is None else _accepted(names, templates, distinct, column_of, keep)
+    chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
+    texts: Texts = np.empty(len(chosen), object)
+    # The values of each column beside the text, and the place of each row's value among them.
+    others = {
+        name: ([""], np.zeros(len(chosen), np.int64))
+        for name in (LABEL, TEMPLATE, *column_of.values())
+    }
+    counts = []
     of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
-    columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
-    columns |= {name: column.repeated() for name, column in others.items()}
-    written = np.bincount(chosen, minlength=len(templates)).tolist()
-    return GeneratedTable(
-        columns=columns,
-        contradictions=tuple(contradictions(templates, of_templates)),
-        templates=tuple(
+    for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
+        places, numbers = np.flatnonzero(chosen == number), of_templates[number]
+        texts[places] = written = sentences.texts(numbers)
+        for column, (new, which) in _columns_beside(name, sentences, numbers, column_of).items():
+            values, of_rows = others[column]
+            of_rows[places] = which + len(values)
+            values += new
+        counts.append(
             TemplateCount(
                 name=name,
                 label=sentences.label,
-                sentences=len(numbers),
-                repeated=len(sentences) - len(numbers),
-                written=count,
-                rejected=len(numbers) - len(left),
-                empty=blank,
+                sentences=len(distinct[number]),
+                repeated=len(sentences) - len(distinct[number]),
+                written=len(numbers),
+                rejected=len(distinct[number]) - len(accepted[number]),
+                empty=sum(not text.strip() for text in written) if sentences.may_be_blank else 0,
                 slots=tuple(column_of[choice.column] for choice in sentences.choices),
             )
-            for name, sentences, numbers, left, count, blank in zip(
-                names, templates, distinct, accepted, written, empty, strict=True
-            )
-        ),
+        )
+    columns: dict[str, Sequence[str]] = {TEXT: texts.tolist()}
+    columns |= {name: Repeated(each, rows.tolist()) for name, (each, rows) in others.items()}
+    return GeneratedTable(
+        columns=columns,
+        contradictions=tuple(contradictions(templates, of_templates)),
+        templates=tuple(counts),
     )
 
 
 def _accepted(
-    names: Sequence[str], templates: Sequence[Sentences], distinct: Sequence[Numbers], keep: Keep
+    names: Sequence[str],
+    templates: Sequence[Sentences],
+    distinct: Sequence[Numbers],
+    column_of: Mapping[str, str],
+    keep: Keep,
 ) -> list[Numbers]:
     """The numbers of each template's sentences that are kept."""
     accepted = []
-    column_of = _columns_of_slots(templates)
     for name, sentences, numbers in zip(names, templates, distinct, strict=True):
         columns: dict[str, Sequence[str]] = {TEXT: sentences.texts(numbers).tolist()}
         for column, (values, places) in _columns_beside(
@@ -248,20 +251,3 @@ def _columns_of_slots(templates: Sequence[Sentences]) -> dict[str, str]:
             column += "_"
         columns[name] = column
     return columns
-
-
-class _TemplateColumn:
-    """A column that templates fill one after another; rows that none fills are empty."""
-
-    def __init__(self, rows: int) -> None:
-        self._values = [""]
-        self._places = np.zeros(rows, np.int64)
-
-    def put(self, rows: Numbers, values: Sequence[str], places: Numbers) -> None:
-        """Fill these rows; `places` has the index of each row's value in `values`."""
-        self._places[rows] = places + len(self._values)
-        self._values.extend(values)
-
-    def repeated(self) -> Repeated:
-        """The whole column."""
-        return Repeated(self._values, self._places.tolist())

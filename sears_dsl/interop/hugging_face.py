@@ -88,10 +88,9 @@ class RowRewriter:
                 f"{self._column!r} is a single text, not the texts of a batch",
                 help="map whole batches: dataset.map(rewriter, batched=True)",
             )
-        strange = next((each for each in texts if not isinstance(each, str)), None)
-        if strange is not None or None in texts:
+        if strange := [each for each in texts if not isinstance(each, str)]:
             raise DataError(
-                f"a row has {strange!r:.80} as {self._column!r}, which is not text",
+                f"a row has {strange[0]!r:.80} as {self._column!r}, which is not text",
                 help="leave such rows out first: dataset.filter(…)",
             )
         if self._matcher is None:

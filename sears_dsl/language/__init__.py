@@ -5,6 +5,6 @@ whether a file holds rules at all, and turns each line into a node of the tree (
 says which words may stand bare. `check` finds errors in a rule, with counts from `measure` and tags
 from `tagsets`; `check_drawn` checks what is drawn or generated. `notations` runs when somebody asks
 for warnings. Out: a `ruleset.Ruleset`, which resolves names of sets (`references` follows them),
-prints itself (`printer`, which also makes the ids) and is saved where its file of `vectors` is
+prints itself (`printer`, which also makes the ids) and is saved where its file of vectors is
 found; `diff` compares it with another version. What rules do to text is the business of `engine`.
 """

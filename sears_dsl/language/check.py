@@ -81,7 +81,6 @@ class _Checker:
         self._scope = scope
         self._findings: list[Diagnostic] = []
         self._names: dict[str, syntax.Element] = {}
-        self._has_unit = False
 
     def check(self) -> list[Diagnostic]:
         rule = self._rule
@@ -90,8 +89,7 @@ class _Checker:
         self._anchors(rule.elements)
         self._consequent()
         self._whole()
-        if self._has_unit or measure.draws(rule):
-            self._findings.extend(check_noise(rule))
+        self._findings.extend(check_noise(rule))
         return self._findings
 
     def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
@@ -112,9 +110,7 @@ class _Checker:
             for alternative in body.alternatives:
                 for inner in alternative:
                     self._element(inner)
-        elif isinstance(body, syntax.WholeUnit):
-            self._has_unit = True
-        elif not isinstance(body, syntax.Anchor):
+        else:
             self._add_all(check_test(body, self._scope), span)
 
     def _add_all(self, problems: Iterable[Problem], span: Span | None) -> None:
@@ -243,7 +239,7 @@ class _Checker:
             self._add("E308", "every element of the antecedent is optional", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
             self._unchanged()
-        count = measure.variant_count(rule)
+        count = measure.variant_count(rule.elements)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
             message = f"the quantifiers and groups of this rule expand to {shown} variants"
@@ -343,8 +339,8 @@ def english_only(what: str, options: syntax.Options, advice: str) -> Problem:
     return "E216", f"{what}, but these rules are for `{options.language}`", advice
 
 
-def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
-    """What is wrong with a test, if anything."""
+def check_test(test: syntax.Body, scope: syntax.RuleScope) -> Iterator[Problem]:
+    """What is wrong with a test, if anything; nothing is with anchors and whole units alone."""
     if isinstance(test, syntax.Tag):
         yield from check_tag(test.name, scope.options)
     elif isinstance(test, syntax.AttributeTest):
@@ -447,7 +443,7 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
                     yield "E306", "this group negates a negation", "express it without one of them"
                 elif isinstance(element.body, syntax.Group):
                     yield from _negation(syntax.Negation(element.body), scope)
-                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit):
+                else:
                     yield from check_test(element.body, scope)
     elif isinstance(operand, syntax.Negation):
         yield "E306", "this negates a negation", "remove both"

@@ -154,7 +154,10 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
             changes_characters = noise_in(rule) - _LOOKED_UP
-            if noise is not None and not _takes_any_token(rule):
+            # Rules about any tokens or whole units read no words or tags.
+            bodies = (element.body for element in rule.elements)
+            takes_any = all(isinstance(each, syntax.Wildcard | syntax.WholeUnit) for each in bodies)
+            if noise is not None and not takes_any:
                 message = f"rule {name} comes after rules that change characters"
                 advice = (
                     "it adds noise to noise; for one kind alone, use a file with only its rule"
@@ -165,12 +168,6 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
             if changes_characters:
                 noise = rule
     return []
-
-
-def _takes_any_token(rule: syntax.Rule) -> bool:
-    """Whether a rule reads no words or tags: it is about any tokens or whole units."""
-    reads_nothing = syntax.Wildcard | syntax.WholeUnit
-    return all(isinstance(element.body, reads_nothing) for element in rule.elements)
 
 
 def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:

@@ -202,7 +202,7 @@ def _sets(old: Ruleset, new: Ruleset) -> tuple[str, ...]:
     compared: set[tuple[int, int]] = set()
     waiting = [("", old, new)]
     for prefix, *files in waiting:
-        before, after = map(_set_texts, files)
+        before, after = (file.written_sets for file in files)
         names += [
             prefix + name
             for name in before.keys() | after.keys()
@@ -215,11 +215,3 @@ def _sets(old: Ruleset, new: Ruleset) -> tuple[str, ...]:
                 compared.add((id(one), id(other)))
                 waiting.append((f"{prefix}{name}.", one, other))
     return tuple(sorted(names))
-
-
-def _set_texts(file: Ruleset) -> dict[str, tuple[str, ...]]:
-    """The members of the sets that a file defines, by name."""
-    return {
-        definition.name: tuple(print_test(each, place="group") for each in definition.members)
-        for definition in file.sets
-    }

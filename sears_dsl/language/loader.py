@@ -25,8 +25,7 @@ from sears_dsl.language.notations import notation_warnings, set_notation_warning
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.references import DEEPEST, LARGEST, references_in, sets_in_order, sets_of
-from sears_dsl.language.ruleset import Import, Ruleset
-from sears_dsl.language.vectors import vectors_file
+from sears_dsl.language.ruleset import Import, Ruleset, file_of_module
 from sears_dsl.language.words import code, nearest
 from sears_dsl.runtime.files import read_document
 
@@ -78,26 +77,22 @@ class _Assembly:
         imported: dict[Path, Ruleset | None],
         importing: tuple[Path, ...] = (),
     ) -> None:
-        self._text = text
-        self._lines = _lines(text)
+        self._text = text.removeprefix("\ufeff")
         self._path = path
         self._folder = folder
         self._files = imported
         self._importing = importing
-        self._parsed = parse_lines(text, path=path)
+        self._parsed = parse_lines(self._text, path=path)
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
         self._options: dict[str, Any] = {}  # their values were checked
-        self._first_spans: dict[str, Span] = {}
+        self._first_spans: dict[str, Span | None] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, syntax.SetDefinition] = {}
-        nodes = [entry.node for entry in self._parsed.entries]
-        self._rules = [node for node in nodes if isinstance(node, syntax.Rule)]
-        self._templates = [node for node in nodes if isinstance(node, syntax.Template)]
         self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
-        self.options = syntax.Options()
+        self._ruleset = Ruleset(())
 
     def ruleset(self) -> Ruleset:
         for finding in self._parsed.findings:
@@ -106,28 +101,13 @@ class _Assembly:
             if match := _IMPORT_LINE.match(finding.source):
                 self._broken.add(f"{match[1]}.")
         self._statements()
-        self.options = self._read_options()
-        self._check_sets()
-        # A broken line says nothing reliable, so its meaning is not checked.
-        broken = {finding.span.line for finding in self._parsed.findings if finding.span}
-        readable = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
-        sound = []
-        for rule in readable:
-            problems = check_rule(rule, self)
-            if not any(finding.severity == "error" for finding in problems):
-                sound.append(rule)
-            self._findings.extend(map(self._placed, problems))
-        self._check_ids("rules", [rule.name for rule in readable], readable)
-        self._check_duplicates(readable)
-        for template in self._templates:
-            self._findings.extend(map(self._placed, check_template(template, self)))
-        self._check_ids("templates", template_ids(self._templates), self._templates)
-        ruleset = Ruleset(
-            rules=tuple(self._rules),
-            options=self.options,
+        nodes = [entry.node for entry in self._parsed.entries]
+        self._ruleset = ruleset = Ruleset(
+            rules=tuple(node for node in nodes if isinstance(node, syntax.Rule)),
+            options=self._read_options(),
             sets=tuple(self._sets.values()),
             imports=tuple(self._imports),
-            templates=tuple(self._templates),
+            templates=tuple(node for node in nodes if isinstance(node, syntax.Template)),
             name=self._header.name if self._header else None,
             version=self._header.version if self._header else None,
             path=self._path,
@@ -135,13 +115,28 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
+        self._check_sets()
+        # A broken line says nothing reliable, so its meaning is not checked.
+        broken = {finding.span.line for finding in self._parsed.findings if finding.span}
+        readable = [rule for rule in ruleset.rules if rule.span and rule.span.line not in broken]
+        sound = []
+        for rule in readable:
+            problems = check_rule(rule, self)
+            if not any(finding.severity == "error" for finding in problems):
+                sound.append(rule)
+            self._findings.extend(problems)
+        self._check_ids("rules", [rule.name for rule in readable], readable)
+        self._check_duplicates(readable)
+        for template in ruleset.templates:
+            self._findings.extend(check_template(template, self))
+        self._check_ids("templates", template_ids(ruleset.templates), ruleset.templates)
         for whole_file in (_sizes, text_findings, _options_of_imports):
             if not self._has_errors():
-                self._findings.extend(map(self._placed, whole_file(ruleset)))
+                self._findings.extend(whole_file(ruleset))
         if self._has_errors():
-            notations = _notations(self._sets.values(), sound, self.options)
-            findings = [*self._findings, *map(self._placed, notations)]
-            raise RuleSyntaxError([*sorted(findings, key=_place), *self._elsewhere])
+            notations = _notations(ruleset.sets, sound, ruleset.options)
+            findings = _in_order([*self._findings, *notations], self._text, self._path)
+            raise RuleSyntaxError([*findings, *self._elsewhere])
         return replace(ruleset, advise=partial(_warnings, ruleset, self._findings, self._text))
 
     def _has_errors(self) -> bool:
@@ -149,31 +144,26 @@ class _Assembly:
 
     # ------------------------------------------------------------ scope of the rules
 
+    @property
+    def options(self) -> syntax.Options:
+        """The options of the file."""
+        return self._ruleset.options
+
     def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
         """The members as written; checks only ask whether there is such a set."""
-        if reference.module is None:
-            if reference.name in self._broken:
-                return (syntax.Wildcard(),)
-            return self._sets[reference.name].members
-        if f"{reference.module}." in self._broken:
+        defined_by = reference.name if reference.module is None else f"{reference.module}."
+        if defined_by in self._broken:
             return (syntax.Wildcard(),)
-        for each in self._imports:
-            if each.name == reference.module:
-                return each.ruleset.written_sets[reference.name]
-        raise KeyError(reference.module)
+        return file_of_module(self._ruleset, reference.module).written_sets[reference.name]
 
     def set_names(self) -> tuple[str, ...]:
         """The names that a reference may use."""
-        imported = (f"{i.name}.{name}" for i in self._imports for name in i.ruleset.written_sets)
-        return (*self._sets, *imported)
+        return self._ruleset.set_names()
 
     # ------------------------------------------------------------ statements
 
     def _add(self, code: str, message: str, span: Span | None, hint: str = "") -> None:
-        self._findings.append(self._placed(Diagnostic(code, message, span, hint)))
-
-    def _placed(self, finding: Diagnostic) -> Diagnostic:
-        return _placed(finding, self._lines, self._path)
+        self._findings.append(Diagnostic(code, message, span, hint))
 
     def _statements(self) -> None:
         body = False
@@ -183,7 +173,10 @@ class _Assembly:
             if isinstance(node, syntax.Rule | syntax.Template):
                 continue
             if isinstance(node, syntax.SetDefinition):
-                self._define(node)
+                first = self._sets.setdefault(node.name, node)
+                if first is not node and first.span is not None:
+                    hint = f"it is first defined on line {first.span.line}"
+                    self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
             elif isinstance(node, syntax.VersionLine):
                 self._version(node, position)
             elif isinstance(node, syntax.HeaderLine):
@@ -241,14 +234,6 @@ class _Assembly:
                 code, message, hint = english_only(what, options, "remove it")
                 self._add(code, message, self._first_spans["option"], hint)
         return options
-
-    def _define(self, node: syntax.SetDefinition) -> None:
-        first = self._sets.get(node.name)
-        if first is not None and first.span is not None:
-            hint = f"it is first defined on line {first.span.line}"
-            self._add("E312", f"set `{node.name}` is defined twice", node.span, hint)
-            return
-        self._sets[node.name] = node
 
     # ------------------------------------------------------------ imports
 
@@ -321,8 +306,7 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-        members = {name: definition.members for name, definition in self._sets.items()}
-        for circle in sets_in_order(members)[1]:
+        for circle in sets_in_order(self._ruleset.written_sets)[1]:
             message = "the sets form a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
@@ -397,9 +381,9 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
                         yield Diagnostic(number, text, each.span, hint)
 
 
-def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
+def _commented_rules(text: str) -> Iterator[Diagnostic]:
     """W625: a comment that looks like a rule, in a file without rules."""
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_lines(text), start=1):
         if _RULE_IN_COMMENT.match(line):
             hint = 'remove the hash; in a rule about the hash, quote it: `"#" -> number`'
             place = Span(number, 1, len(line) + 1)
@@ -408,14 +392,14 @@ def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
             return
 
 
-def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
+def _usage(ruleset: Ruleset, text: str) -> Iterator[Diagnostic]:
     """W601 to W604 and W625; a file of sets alone is a library, whose sets are used elsewhere."""
     nodes: tuple[syntax.Rule | syntax.Template, ...] = (*ruleset.rules, *ruleset.templates)
     if ruleset.name is not None:
         for node in nodes:
             yield from _missing_tests(node)
     if not nodes:
-        yield from () if ruleset.sets or ruleset.imports else _commented_rules(lines)
+        yield from () if ruleset.sets or ruleset.imports else _commented_rules(text)
         return
     for definition in unused_sets(ruleset):
         advice, message = "delete it", f"set `{definition.name}` is not used"
@@ -477,24 +461,26 @@ def _warnings(
     ruleset: Ruleset, findings: Sequence[Diagnostic], text: str
 ) -> tuple[Diagnostic, ...]:
     """The warnings of a file without errors: those that reading it met, and all others."""
-    lines = _lines(text)
-    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, lines))
-    warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
-    return tuple(sorted(warnings, key=_place))
+    advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, text))
+    return tuple(_in_order([*findings, *advice], text, ruleset.path))
+
+
+def _in_order(findings: Iterable[Diagnostic], text: str, path: str) -> list[Diagnostic]:
+    """The findings with the name and the lines of their file, in the order of these lines."""
+    lines = ["", *_lines(text)]
+
+    def place(finding: Diagnostic) -> tuple[int, int, str]:
+        span = finding.span
+        return (span.line, span.column, finding.code) if span else (0, 0, finding.code)
+
+    return [
+        replace(each, path=path, source=lines[place(each)[0]])
+        for each in sorted(findings, key=place)
+    ]
 
 
 def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in text.split("\n")]
-
-
-def _placed(finding: Diagnostic, lines: Sequence[str], path: str) -> Diagnostic:
-    source = lines[finding.span.line - 1] if finding.span else ""
-    return replace(finding, path=path, source=source)
-
-
-def _place(finding: Diagnostic) -> tuple[int, int, str]:
-    span = finding.span
-    return (span.line, span.column, finding.code) if span else (0, 0, finding.code)
 
 
 def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = False) -> Ruleset:
@@ -563,5 +549,5 @@ def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
     """The rule files, their imports, and the vectors that they name: nothing may replace them."""
     for ruleset in with_imports(rulesets):
         yield ruleset.file
-        if vectors := vectors_file(ruleset.options, ruleset.folder):
+        if vectors := ruleset.options.vectors_in(ruleset.folder):
             yield vectors

@@ -62,12 +62,8 @@ def is_one_test(group: syntax.Group) -> bool:
     )
 
 
-def variant_count(rule: syntax.Rule) -> int:
-    """How many flat variants the rule expands to, contexts included, as written."""
-    return _product(rule.elements)
-
-
-def _product(elements: Sequence[syntax.Element]) -> int:
+def variant_count(elements: Sequence[syntax.Element]) -> int:
+    """How many flat variants elements expand to, as written."""
     count = 1
     for element in elements:
         count = min(count * _expansions(element), _MANY)
@@ -78,7 +74,7 @@ def _expansions(element: syntax.Element) -> int:
     body = element.body
     one = 1
     if isinstance(body, syntax.Group) and not is_one_test(body):
-        one = sum(_product(alternative) for alternative in body.alternatives)
+        one = sum(map(variant_count, body.alternatives))
     high = min(element.maximum, 8)
     counts = range(min(element.minimum, high), high + 1)
     return min(sum(int(one**count) for count in counts), _MANY)

@@ -117,10 +117,9 @@ def _sequence(
         if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
                 yield from _sequence(alternative, span, tagset)
-        elif isinstance(body, syntax.Literal):
-            yield from _placed(_among(body, before, after), where)
-            yield from _test(body, where, tagset)
-        elif not isinstance(body, syntax.Anchor | syntax.WholeUnit):
+        else:
+            if isinstance(body, syntax.Literal):
+                yield from _placed(_among(body, before, after), where)
             yield from _test(body, where, tagset)
     yield from _quotation_marks([(e.body, e.span) for e in elements], span)
 
@@ -129,12 +128,10 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
     """Problems of words that look like notation because of what stands beside them."""
     text = literal.text
     between = before is not None and after is not None
-    word_after = after is not None and not (
-        isinstance(after, syntax.Literal) and not any(map(str.isalnum, after.text))
-    )
+    word_after = after is not None and not isinstance(after, syntax.Anchor) and _is_word(after)
     if literal.quoted:
         return
-    if text == "!" and before is None and word_after and not isinstance(after, syntax.Anchor):
+    if text == "!" and before is None and word_after:
         operand = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "NOUN"
         number, message = "W614", "`!` followed by a space is an exclamation mark"
         advice = f"to negate, put it right before its operand: {code('!' + operand)}"
@@ -210,7 +207,7 @@ def _is_word(body: object) -> bool:
 
 
 def _test(
-    test: syntax.Test, span: Span | None, tagset: syntax.TagsetOption
+    test: syntax.Body, span: Span | None, tagset: syntax.TagsetOption
 ) -> Iterator[Diagnostic]:
     if isinstance(test, syntax.Literal):
         yield from _decomposed(test.text, "literal", span)

@@ -136,7 +136,7 @@ def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool
     word_before = isinstance(before, syntax.Literal) and not before.quoted
     if text[0] == '"':
         # Punctuation that could be an operator stands bare only before a space.
-        return not (word_before and _HIDING & set(_body(before, "sequence")))
+        return not (word_before and _HIDING & set(print_test(before)))
     plain = (previous.minimum, previous.maximum) == (1, 1)
     return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
 
@@ -157,24 +157,11 @@ def _element(element: syntax.Element, place: WordPlace) -> str:
         quoted = count and operator and is_bare_punctuation(body)
         if quoted or (name and body.text[:1] == ":"):
             return name + quote(body.text) + count
-    return name + _body(body, place) + count
+    return name + print_test(body, place=place) + count
 
 
-def _body(
-    body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group, place: WordPlace
-) -> str:
-    if isinstance(body, syntax.Anchor):
-        return "<s>" if body.side == "start" else "</s>"
-    if isinstance(body, syntax.WholeUnit):
-        return "<unit>"
-    if isinstance(body, syntax.Group):
-        inner = "|".join(_sequence(alternative, "group") for alternative in body.alternatives)
-        return f"({inner})"
-    return print_test(body, place=place)
-
-
-def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
-    """One test on a token, as it is written in an antecedent, a group or a set."""
+def print_test(test: syntax.Body, *, place: WordPlace = "sequence") -> str:
+    """One test on a token, as it is written in an antecedent, a group or a set; also an anchor."""
     if isinstance(test, syntax.Literal):
         if test.quoted or objection(test.text, place) is not None:
             return quote(test.text) + ("i" if test.ignore_case else "")
@@ -193,8 +180,12 @@ def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
         operand = test.operand
         if isinstance(operand, syntax.Literal) and is_bare_punctuation(operand):
             return "!" + quote(operand.text)
-        return "!" + _body(operand, place)
-    return "_"
+        return "!" + print_test(operand, place=place)
+    if isinstance(test, syntax.Group):
+        return "(" + "|".join(_sequence(each, "group") for each in test.alternatives) + ")"
+    if isinstance(test, syntax.Anchor):
+        return "<s>" if test.side == "start" else "</s>"
+    return "<unit>" if isinstance(test, syntax.WholeUnit) else "_"
 
 
 def _attribute(test: syntax.AttributeTest) -> str:
@@ -261,27 +252,22 @@ def _stands_bare(
         return False
     if after is not None and (isinstance(after, syntax.TagCopy) or _HIDING & set(text)):
         return False
-    if before is None:
-        return True
-    first = text[0]
-    if isinstance(before, syntax.Text) and written[-1] != '"':
-        return first in _HIDING
-    if isinstance(before, syntax.Text):
-        return re.match(r"i(?!\w)", text) is None
     if isinstance(before, syntax.TagCopy):
-        return first in "'’?{|)"
-    if isinstance(before, syntax.Reference):
-        if before.functions:
-            swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
-        elif isinstance(before.target, int):
-            swallowed = r"\.[A-Za-z]|[0-9]"
-        else:
-            swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
-        return re.match(swallowed, text) is None
-    if isinstance(before, syntax.Drawn):
+        return text[0] in "'’?{|)"
+    if isinstance(before, syntax.Text) and written[-1] != '"':
+        return text[0] in _HIDING
+    if isinstance(before, syntax.Text):
+        swallowed = r"i(?!\w)"
+    elif isinstance(before, syntax.Drawn):
         swallowed = r"[A-Za-z0-9_]" if before.reference.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
-        return re.match(swallowed, text) is None
-    return True
+    elif not isinstance(before, syntax.Reference):
+        return True
+    elif before.functions:
+        swallowed = r"\.[A-Za-z]|%" if _has_amount(before) else r"\.?[A-Za-z]"
+    else:
+        is_number = isinstance(before.target, int)
+        swallowed = r"\.[A-Za-z]|[0-9]" if is_number else r"\.[A-Za-z]|[A-Za-z0-9_]"
+    return re.match(swallowed, text) is None
 
 
 def _has_amount(reference: syntax.Reference) -> bool:

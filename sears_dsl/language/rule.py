@@ -110,6 +110,12 @@ class SetReference:
     name: str
     module: str | None = None
 
+    @classmethod
+    def called(cls, full_name: str) -> SetReference:
+        """The reference that rules write with this name, ``WH`` or ``c.WH``, behind an @."""
+        module, _, name = full_name.rpartition(".")
+        return cls(name, module or None)
+
     @property
     def full_name(self) -> str:
         """Its name as rules write it, behind that of its import."""
@@ -150,11 +156,14 @@ class Group:
     alternatives: tuple[tuple[Element, ...], ...]
 
 
+Body: TypeAlias = Test | Anchor | WholeUnit | Group
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """One element of an antecedent or of a context, counted as written for ``$n``."""
 
-    body: Test | Anchor | WholeUnit | Group
+    body: Body
     minimum: int = 1  # fewest repetitions; ``x?`` is 0 to 1, ``x{2,3}`` is 2 to 3
     maximum: int = 1  # most repetitions, at most 8; greedy
     name: str | None = None  # ``a`` in ``a:NOUN``, or None
@@ -378,6 +387,18 @@ class Options:
     unit: UnitOption | None = None
     vectors: str | None = None
 
+    def vectors_in(self, folder: Path) -> Path | None:
+        """The whole path of the file of word vectors that rules of a folder name, if there is one.
+
+        What is no file there, such as the name of vectors that are installed, is the same from
+        everywhere.
+
+        Example:
+            >>> Options(vectors="glove-6b-50d").vectors_in(Path("rules"))
+        """
+        file = None if self.vectors is None else folder / self.vectors
+        return file.resolve() if file is not None and file.is_file() else None
+
 
 OPTION_NAMES = tuple(each.name for each in fields(Options))
 
@@ -457,7 +478,7 @@ class VersionLine:
     """``sear 1``."""
 
     version: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +487,7 @@ class HeaderLine:
 
     name: str
     version: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +496,7 @@ class ImportLine:
 
     path: str
     name: str
-    span: Span
+    span: Span | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,8 +505,8 @@ class OptionLine:
 
     name: str
     value: str
-    span: Span
-    value_span: Span
+    span: Span | None = field(default=None, compare=False)
+    value_span: Span | None = field(default=None, compare=False)
 
 
 Statement: TypeAlias = (

@@ -41,7 +41,7 @@ from sears_dsl.language.rule import (
     Test,
     VersionLine,
 )
-from sears_dsl.language.vectors import check_vectors, vectors_file
+from sears_dsl.runtime.files import write_atomically
 from sears_dsl.runtime.interrupts import import_whole
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class Ruleset:
             return NotImplemented
         if self.options != other.options:
             raise _cannot_join(self, other, "their options differ")
-        if vectors_file(self.options, self.folder) != vectors_file(other.options, other.folder):
+        if self.options.vectors_in(self.folder) != other.options.vectors_in(other.folder):
             raise _cannot_join(self, other, f"{self.options.vectors} is another file in each")
         for name, file in other._imported.items():
             if not _same_sets(self._imported.get(name, file), file):
@@ -246,7 +246,8 @@ class Ruleset:
         rules = _new_in(self, other, "rule", _rules_by_name)
         templates = _new_in(self, other, "template", lambda file: file.named_templates)
         same = (self.name, self.version) == (other.name, other.version)
-        new = {*sets, *rules, *templates, *(each.name for each in imports)}
+        lines = (ImportLine(each.path, each.name) for each in imports)
+        new: set[Statement] = {*sets, *rules, *templates, *lines}
         return replace(
             self,
             rules=(*self.rules, *rules),
@@ -261,13 +262,9 @@ class Ruleset:
             trailing=(*self.trailing, *other.trailing),
         )
 
-    def _joined_layout(self, other: Ruleset, new: Container[object]) -> tuple[Entry, ...]:
-        """The layout, with what is new in another ruleset: statements, and the names of imports."""
-        entries = list(self._laid_out())
-        for entry in other._laid_out():
-            node = entry.node
-            if (node.name if isinstance(node, ImportLine) else node) in new:
-                entries.append(entry)
+    def _joined_layout(self, other: Ruleset, new: Container[Statement]) -> tuple[Entry, ...]:
+        """The layout, with the new statements of another ruleset."""
+        entries = [*self._laid_out(), *(each for each in other._laid_out() if each.node in new)]
         header = (VersionLine, HeaderLine, ImportLine, OptionLine)
         return set_apart(sorted(entries, key=lambda each: not isinstance(each.node, header)))
 
@@ -308,8 +305,6 @@ class Ruleset:
             ...     load(file).rules == parse("movie -> film").rules
             True
         """
-        from sears_dsl.runtime.files import write_atomically  # noqa: PLC0415 - as asked for
-
         try:
             file = Path(path)
         except TypeError as error:
@@ -320,7 +315,7 @@ class Ruleset:
                 f"{file} is not a valid name for a ruleset",
                 help=f"write {file.stem or 'rules'}.sear",
             )
-        check_vectors(self.options, self.folder, file)
+        check_vectors(self, file)
         _check_imports(self, file)
         write_atomically(file, self.format().encode("utf-8"))
 
@@ -369,28 +364,25 @@ class Ruleset:
     @cached_property
     def set_depths(self) -> dict[str, int]:
         """How deeply sets are nested in each set of a file without circles; 1 if there are none."""
-        elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
         depths: dict[str, int] = {}
         for name in sets_in_order(self.written_sets)[0]:
             depths[name] = 1
             for each in references_in(self.written_sets[name]):
-                known = depths if each.module is None else elsewhere.get(each.module, {})
-                depths[name] = max(depths[name], 1 + known.get(each.name, 0))
+                owner = file_of_module(self, each.module)
+                inner = (depths if owner is self else owner.set_depths)[each.name]
+                depths[name] = max(depths[name], 1 + inner)
         return depths
 
     @cached_property
     def set_sizes(self) -> dict[str, int]:
         """How many tests each set of a file stands for, with sets under negations written out."""
         sizes: dict[str, int] = {}
-
-        def size_of(reference: SetReference) -> int:
-            if reference.module is None:
-                return sizes[reference.name]
-            return file_of_module(self, reference.module).set_sizes[reference.name]
-
         for name in sets_in_order(self.written_sets)[0]:
             tests = self.members(SetReference(name))
-            size = len(tests) + sum(map(size_of, references_in(tests)))
+            size = len(tests)
+            for each in references_in(tests):
+                owner = file_of_module(self, each.module)
+                size += (sizes if owner is self else owner.set_sizes)[each.name]
             sizes[name] = min(size, LARGEST + 1)
         return sizes
 
@@ -457,60 +449,51 @@ class Ruleset:
         return print_entries(self._laid_out(), self.trailing)
 
     def _laid_out(self) -> Sequence[Entry]:
-        """The layout, with the header, options and sets that this ruleset has.
-
-        They differ from the layout only if the ruleset was made from another one. Lines that stay
-        keep their comments, unless there are other rules.
-        """
-        nodes = [entry.node for entry in self.layout]
-        rules = tuple(node for node in nodes if isinstance(node, Rule))
-        templates = tuple(node for node in nodes if isinstance(node, Template))
-        if not self.layout or (rules, templates) != (self.rules, self.templates):
-            return set_apart(map(Entry, self._statements()))
-        nodes = [node for node in nodes if not isinstance(node, Rule | Template)]
-        stated = {node.name for node in nodes if isinstance(node, OptionLine)}
-        header: list[Statement] = [node for node in nodes if isinstance(node, VersionLine)]
-        stating = self._statements(stated=stated)
-        header += [node for node in stating if not isinstance(node, Rule | Template)]
-        before, after = ({print_statements([each]) for each in part} for part in (nodes, header))
-        if before == after:
-            return self.layout
-        laid_out = {_kind(entry.node): entry for entry in self.layout}
+        """The layout with the present header, options and sets; made anew for other rules."""
         body = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
+        in_order = sorted((entry.node for entry in body), key=lambda each: type(each) is Template)
+        if not self.layout or in_order != [*self.rules, *self.templates]:
+            return set_apart(map(Entry, [*self._beginning(), *self.rules, *self.templates]))
+        above = (each for each in self.layout if not isinstance(each.node, Rule | Template))
+        laid_out = {_kind(each.node): each for each in above}
+        nodes = [entry.node for entry in laid_out.values()]
+        stated = {node.name for node in nodes if isinstance(node, OptionLine)}
+        versions = (node for node in nodes if isinstance(node, VersionLine))
+        header = [*versions, *self._beginning(stated=stated)]
+        if set(nodes) == set(header):
+            return self.layout
         entries = [replace(laid_out.get(_kind(node), Entry(node)), node=node) for node in header]
         if entries and body and not body[0].leading:
             body[0] = replace(body[0], leading=("",))
         return [*entries, *body]
 
-    def _statements(self, *, stated: Container[str] = ()) -> Iterable[Statement]:
-        """The statements of this ruleset in order; default options only if they are ``stated``."""
-        nowhere = Span(1, 1, 1)
+    def _beginning(self, *, stated: Container[str] = ()) -> Iterator[Statement]:
+        """All before the rules, in order; default options only if they are ``stated``."""
         if self.name is not None:
-            yield HeaderLine(self.name, self.version or "0", nowhere)
+            yield HeaderLine(self.name, self.version or "0")
         for each in self.imports:
-            yield ImportLine(each.path, each.name, nowhere)
+            yield ImportLine(each.path, each.name)
         default = Options()
         for option in OPTION_NAMES:
             value = getattr(self.options, option)
             if value != getattr(default, option) or option in stated:
-                yield OptionLine(option, value, nowhere, nowhere)
+                yield OptionLine(option, value)
         yield from self.sets
-        yield from self.rules
-        yield from self.templates
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
         rows, left = [], 'style="text-align:left"'
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
             expect, tags = rule.metadata.expect or "", " ".join(rule.metadata.tags)
-            cells = (name, print_rule(rule), expect, tags, len(rule.metadata.tests))
-            rows.append("".join(f"<td {left}>{html.escape(str(cell))}</td>" for cell in cells))
+            values = (name, print_rule(rule), expect, tags, len(rule.metadata.tests))
+            cells = (f"<td {left}>{html.escape(str(value))}</td>" for value in values)
+            rows.append(f"<tr>{''.join(cells)}</tr>")
         more = len(self.rules) - len(rows)
         title = f"{self.name} {self.version}" if self.name else self.path
         heads = ("id", "rule", "expect", "tags", "tests")
         head = "".join(f"<th {left}>{cell}</th>" for cell in heads)
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
         caption = f"<caption>{html.escape(title)}: {counted(len(self), 'rule')}</caption>"
+        body = "".join(rows)
         table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"{table}<p>and {more:,} more</p>" if more else table
 
@@ -543,6 +526,22 @@ def _new_in(
 def _cannot_join(one: Ruleset, other: Ruleset, why: str, advice: str = _IN_A_LIST) -> UsageError:
     both = " and ".join(each.name or each.path for each in (one, other))
     return UsageError(f"{both} cannot be merged into one ruleset: {why}", help=advice)
+
+
+def check_vectors(ruleset: Ruleset, file: Path) -> None:
+    """UsageError: the ruleset would not find its file of word vectors if it lay in this file.
+
+    Example:
+        >>> check_vectors(Ruleset((), Options(vectors="glove-6b-50d")), Path("new", "rules.sear"))
+    """
+    vectors = ruleset.options.vectors_in(ruleset.folder)
+    if vectors is not None and vectors != ruleset.options.vectors_in(file.parent):
+        raise UsageError(
+            f"the ruleset names the vectors {ruleset.options.vectors} of {vectors.parent}, which "
+            f"{file} would not find",
+            help=f"write it to {ruleset.folder.absolute()}, or let `option vectors` name the "
+            "file by its whole path",
+        )
 
 
 def _check_imports(ruleset: Ruleset, file: Path) -> None:

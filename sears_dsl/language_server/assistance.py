@@ -61,13 +61,11 @@ _MOST_SHOWN, _LONGEST_SHOWN = 3, 300
 Findings = Sequence[Diagnostic]
 
 
-def read_in_part(text: str, path: str) -> Ruleset:
-    """Parse the file without the statements that have errors, so that they do not hide the rest."""
-    return _read_with_errors(text, path)[0]
+def read_in_part(text: str, path: str) -> tuple[Ruleset | None, Findings]:
+    """Parse the file without the statements that have errors, so that they do not hide the rest.
 
-
-def _read_with_errors(text: str, path: str) -> tuple[Ruleset, Findings]:
-    """Return `read_in_part` of the file, and the errors of all of it."""
+    Return what could be read, which is None if nothing could, and the errors of all of it.
+    """
     errors: Findings = ()
     while True:
         try:
@@ -79,7 +77,7 @@ def _read_with_errors(text: str, path: str) -> tuple[Ruleset, Findings]:
             wrong = {each.span.line - 1 for each in own if each.span and each.path == path}
             shorter = without_statements(text, _with_users(text, wrong))
             if shorter == text:
-                raise
+                return None, errors
             text = shorter
 
 
@@ -176,9 +174,8 @@ def effect(
     file = Path(path.removesuffix(".sear") + SUFFIX)
     if not path.endswith(".sear") or not file.is_file():
         return None
-    try:
-        ruleset, errors = _read_with_errors(text, path)
-    except SearsError:
+    ruleset, errors = read_in_part(text, path)
+    if ruleset is None:
         return None
     rule = next((each for each in ruleset.rules if each.span and each.span.line == line + 1), None)
     own = range(line, _end_of_statement(text.split("\n"), line))
@@ -412,24 +409,22 @@ def explained(
         function = _match_at(_FUNCTION, shown, column)
         if function and function[1] in FUNCTION_HELP:
             return f"`.{function[1]}`: {FUNCTION_HELP[function[1]]}"
-    ruleset = _ruleset(text, path)
+    ruleset, _ = read_in_part(text, path)
     if ruleset is not None:
         if named and (description := _describe_set(named.name, ruleset)):
             return description
         if is_template(source):
             return _describe_template(line, ruleset)
-    return _describe_tag(shown, column) or _describe_effect(effect(text, path, line, tagger=tagger))
+    tag = _match_at(_TAG, shown, column)
+    if tag and tag[1] in TAG_MEANINGS:
+        return f"`{tag[1]}`: {TAG_MEANINGS[tag[1]]}"
+    return _describe_effect(effect(text, path, line, tagger=tagger))
 
 
 def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:
     """Return the match in a line that covers a column."""
     matches = (each for each in pattern.finditer(source) if each.start() <= column < each.end())
     return next(matches, None)
-
-
-def _describe_tag(shown: str, column: int) -> str | None:
-    tag = _match_at(_TAG, shown, column)
-    return f"`{tag[1]}`: {TAG_MEANINGS[tag[1]]}" if tag and tag[1] in TAG_MEANINGS else None
 
 
 def _describe_effect(sample_effect: SampleEffect | str | None) -> str | None:
@@ -457,8 +452,7 @@ def _describe_set(name: str, ruleset: Ruleset) -> str | None:
 
 def _first_members(set_name: str, ruleset: Ruleset) -> tuple[str, int]:
     """The first members of a set, as rules write them, and how many there are in all."""
-    module, _, own_name = set_name.rpartition(".")
-    members = ruleset.members(syntax.SetReference(own_name, module or None))
+    members = ruleset.members(syntax.SetReference.called(set_name))
     first = [print_test(each, place="group") for each in members[:_FEW_MEMBERS]]
     return " | ".join(first), len(members)
 
@@ -487,11 +481,11 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
     source = line_of(text, line)
     captured = captured_at(text, line, column)
     if captured and _match_at(_REFERENCE, without_texts(source), column):
-        first = min(captured)
-        return FilePlace(path, line, first.start) if source[first.end :][:1] == ":" else None
+        first = captured[0]
+        return FilePlace(path, line, first.span.start) if first.defines else None
     if named := name_at(text, line, column):
         return _set_place(named.name, text, path)
-    ruleset = _ruleset(text, path) if _IMPORT.match(source) else None
+    ruleset, _ = read_in_part(text, path) if _IMPORT.match(source) else (None, ())
     for each in ruleset.imports if ruleset is not None else ():
         if each.span is not None and each.span.line == line + 1:
             return FilePlace(each.ruleset.path, 0)
@@ -502,12 +496,12 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     own = own_sets(text)
     if name in own:
         return FilePlace(path, own[name])
-    ruleset = _ruleset(text, path)
+    ruleset, _ = read_in_part(text, path)
     if ruleset is None or name not in ruleset.set_names():
         return None
-    module, _, last = name.rpartition(".")
-    file = file_of_module(ruleset, module)
-    span = next(each.span for each in file.sets if each.name == last)
+    reference = syntax.SetReference.called(name)
+    file = file_of_module(ruleset, reference.module)
+    span = next(each.span for each in file.sets if each.name == reference.name)
     return None if span is None else FilePlace(file.path, span.line - 1)
 
 
@@ -542,7 +536,7 @@ def _keys_of_others(text: str, line: int) -> tuple[str, ...]:
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     """Yield the sets that may complete what is typed; after an import only its own."""
-    ruleset = _ruleset(without_statements(text, [line]), path)
+    ruleset, _ = read_in_part(without_statements(text, [line]), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
         own = [] if module else own_sets(text)
@@ -554,11 +548,3 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
         first, count = _first_members(name, ruleset)
         more = " | …" if count > _FEW_MEMBERS else ""
         yield Completion(name.rpartition(".")[2] if module else name, "set", first + more)
-
-
-def _ruleset(text: str, path: str) -> Ruleset | None:
-    """Return `read_in_part` of the file, or None if that fails too."""
-    try:
-        return read_in_part(text, path)
-    except SearsError:
-        return None

@@ -1,6 +1,6 @@
 """The names in a rule file: where sets are defined and used, and what a rename changes.
 
-In: the text in the editor, lines and columns from 0. Out: `SetName`s with their `NameSpan`s.
+In: the text in the editor, lines and columns from 0. Out: `Name`s with their `NameSpan`s.
 Always holds: a line that parses has the names that the lexer reads in it; in any other, comments,
 quoted text and regexes hold no names, except the slots of templates. A rename that would make a
 mistake is refused; an imported set is renamed in the file that defines it. Costs one parse of each
@@ -54,8 +54,8 @@ class NameSpan(NamedTuple):
     end: int
 
 
-class SetName(NamedTuple):
-    """The name of a set, such as ``WH`` or ``c.WH``, where it stands."""
+class Name(NamedTuple):
+    """The name of a set, such as ``WH`` or ``c.WH``, or of a captured word, where it stands."""
 
     name: str
     span: NameSpan
@@ -94,27 +94,27 @@ def without_texts(line: str) -> str:
     return line
 
 
-def names(text: str) -> Iterator[SetName]:
+def names(text: str) -> Iterator[Name]:
     """Every name of a set in a file, where it is defined and where it is used."""
     for number, line in enumerate(_lines_of(text)):
         yield from _names_in(line, number)
 
 
-def _names_in(line: str, number: int) -> Iterator[SetName]:
+def _names_in(line: str, number: int) -> Iterator[Name]:
     if not _MAY_HOLD_A_SET.match(line) or line[:1] in (" ", "\t"):  # metadata names no sets
         return
     shown = without_texts(line)
     if defined := _DEFINED.match(shown):
-        yield SetName(defined[1], NameSpan(number, *defined.span(1)), defines=True)
+        yield Name(defined[1], NameSpan(number, *defined.span(1)), defines=True)
     if not is_template(line):
         for used in _USED.finditer(shown):
-            yield SetName(used[1], NameSpan(number, *used.span(1)))
+            yield Name(used[1], NameSpan(number, *used.span(1)))
         return
     for slot in _SLOT.finditer(shown):
         # As the parser reads it: in ``{WH.cap}``, ``cap`` is a function, and otherwise a set.
         last = 1 if slot[2] is None or slot[2] in FUNCTIONS else 2
         name = slot[1] if last == 1 else f"{slot[1]}.{slot[2]}"
-        yield SetName(name, NameSpan(number, slot.start(1), slot.end(last)))
+        yield Name(name, NameSpan(number, slot.start(1), slot.end(last)))
 
 
 def is_template(line: str) -> bool:
@@ -122,7 +122,7 @@ def is_template(line: str) -> bool:
     return _TEMPLATE.match(line) is not None
 
 
-def name_at(text: str, line: int, column: int) -> SetName | None:
+def name_at(text: str, line: int, column: int) -> Name | None:
     """The name of a set at a place; None where there is none."""
     for each in _names_in(line_of(text, line), line):
         # Pointing at the sign before a name counts as pointing at the name.
@@ -137,15 +137,16 @@ def own_sets(text: str) -> dict[str, int]:
     return {each.name: n for n, line in begun for each in _names_in(line, n) if each.defines}
 
 
-def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
+def captured_at(text: str, line: int, column: int) -> list[Name]:
     """Where a rule names the captured word at a place; empty if none stands there."""
     source = line_of(text, line)
     words = [] if source[:1] in (" ", "\t") else [*_CAPTURED.finditer(without_texts(source))]
-    for here in words:
-        if here.start() <= column <= here.end():
-            return [NameSpan(line, *each.span(each.lastindex or 0)) for each in words
-                    if each[0].strip("$:") == here[0].strip("$:")]  # fmt: skip
-    return []
+    here = next((word for word in words if word.start() <= column <= word.end()), None)
+    every = [
+        Name(word[1] or word[2], NameSpan(line, *word.span(word.lastindex or 0)), bool(word[1]))
+        for word in words
+    ]
+    return [each for each in every if here and each.name == (here[1] or here[2])]
 
 
 def references(text: str, line: int, column: int, *, definitions: bool = True) -> list[NameSpan]:
@@ -153,11 +154,9 @@ def references(text: str, line: int, column: int, *, definitions: bool = True) -
 
     And where it defines them, unless only uses are asked for.
     """
-    if captured := captured_at(text, line, column):
-        source = line_of(text, line)
-        return [each for each in captured if definitions or source[each.end :][:1] != ":"]
-    here = name_at(text, line, column)
-    every = [] if here is None else [each for each in names(text) if each.name == here.name]
+    every = captured_at(text, line, column)
+    if not every and (here := name_at(text, line, column)):
+        every = [each for each in names(text) if each.name == here.name]
     return [each.span for each in every if definitions or not each.defines]
 
 

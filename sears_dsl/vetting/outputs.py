@@ -34,8 +34,7 @@ from sears_dsl.language.rule import (
     RuleTest,
     Template,
 )
-from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.language.vectors import check_vectors
+from sears_dsl.language.ruleset import Ruleset, check_vectors
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import are_same, write_atomically
 from sears_dsl.tagging.tagger import Tagger
@@ -110,7 +109,7 @@ def check_output(path: Path, ruleset: Ruleset, *, read: Iterable[Path] = ()) -> 
         )
     _require_folder(path, option="--output")
     _refuse_overwriting(files_of(path), ruleset, read)
-    check_vectors(ruleset.options, ruleset.folder, path)
+    check_vectors(ruleset, path)
     if ruleset.imports and path.absolute().parent != ruleset.folder.absolute():
         raise UsageError(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",

@@ -82,6 +82,9 @@ def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
         assert [lines(each) for each in told] == [(0, 3, 5), (0, 25, 27), (0, 38, 40)]
         told = editor.answer("references", 0, column, context={"includeDeclaration": False})
         assert [lines(each) for each in told] == [(0, 25, 27), (0, 38, 40)]
+    editor.open("be:lemma=be -> $be: it\n")  # the colon is text
+    told = editor.answer("references", 0, 17, context={"includeDeclaration": False})
+    assert [lines(each) for each in told] == [(0, 16, 18)]
 
 
 def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
@@ -251,8 +254,9 @@ def test_what_is_wrong_under_a_rule_hides_no_line_after_it_and_no_other_rule(
     editor: Editor,
 ) -> None:
     text = "rule m: movie -> film\n  foo: 1\n  rate: 1%\n  seed: 5\nmovie -> film\n"
-    rule = read_in_part(text, "a.sear").rules[0]
-    assert rule.metadata.seed == 5
+    ruleset, _ = read_in_part(text, "a.sear")
+    assert ruleset is not None
+    assert ruleset.rules[0].metadata.seed == 5
     editor.open(text)
     assert shown(editor, 0, 10) is None
     assert "changes 2 of 3 rows" in str(shown(editor, 4, 1))
@@ -263,14 +267,16 @@ def test_what_is_wrong_under_a_rule_hides_no_line_after_it_and_no_other_rule(
 def test_a_long_chain_of_sets_is_left_out_at_once() -> None:
     chain = "".join(f"set S{each} = @S{each - 1} | word\n" for each in range(1, 300))
     began = time.process_time()
-    ruleset = read_in_part(f"set S0 = NOUM\n{chain}@S299 -> film\nmovie -> film\n", "a.sear")
+    ruleset, _ = read_in_part(f"set S0 = NOUM\n{chain}@S299 -> film\nmovie -> film\n", "a.sear")
     assert time.process_time() - began < 3
+    assert ruleset is not None
     assert (len(ruleset.sets), len(ruleset.rules)) == (0, 1)
 
 
 def test_a_set_that_is_defined_twice_is_there_for_those_that_need_it() -> None:
     text = "set A = NOUM\nset k.A = x\nset B = a | b\nset B = NOUM\n@B x -> $1\n@k.A y -> $1\n"
-    ruleset = read_in_part(text, "a.sear")
+    ruleset, _ = read_in_part(text, "a.sear")
+    assert ruleset is not None
     assert [rule.span and rule.span.line for rule in ruleset.rules] == [5]
 
 

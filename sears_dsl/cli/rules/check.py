@@ -43,7 +43,6 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
     files = loaded_files(rules)
     findings: list[Diagnostic] = []
     loaded: list[Ruleset] = []
-    count = 0
     for file in files:
         try:
             ruleset = load(file, allow_imports_outside=options["allow_imports_outside"])
@@ -51,9 +50,9 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
             findings.extend(error.diagnostics)
         else:
             loaded.append(ruleset)
-            count += len(ruleset.rules)
             findings.extend(ruleset.warnings)
     notes = _compile_findings(loaded, findings) if loaded else []
+    count = sum(len(ruleset.rules) for ruleset in loaded)
     findings = list(dict.fromkeys(findings))  # those of an import come with each importer
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors

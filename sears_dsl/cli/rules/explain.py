@@ -84,18 +84,14 @@ def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
     """Say on standard error which templates write the sentence, if there are templates."""
     from sears_dsl.generating.sentences import Sentences
 
-    templates = [
-        (name, template, ruleset)
-        for ruleset in rulesets
-        for name, template in ruleset.named_templates
-    ]
     writing = [
         f"the template {name} writes it, with the label {template.metadata.label}"
-        for name, template, ruleset in templates
+        for ruleset in rulesets
+        for name, template in ruleset.named_templates
         if sentence in Sentences(template, ruleset)
     ]
-    if templates:
-        none = f"none of {counted(len(templates), 'template')} writes it"
+    if count := sum(len(ruleset.templates) for ruleset in rulesets):
+        none = f"none of {counted(count, 'template')} writes it"
         click.echo("\n".join(writing or [none]), err=True)
 
 

@@ -61,11 +61,6 @@ def _amount(node: Node) -> Node | None:
     return last if getattr(last, "type", "") == "FUNCTION" and last[-1] == ")" else None
 
 
-def _set_reference(leaf: Node) -> syntax.SetReference:
-    module, _, name = leaf[1:].rpartition(".")
-    return syntax.SetReference(name, module or None)
-
-
 def _target(text: str) -> int | str:
     # Numbers past six digits name no element; cutting them keeps the conversion cheap.
     return int(text[:6]) if text.isdigit() else text
@@ -251,7 +246,7 @@ class Builder:
             functions = tuple(map(self._function, rest))
             return syntax.Reference(_target(first[1:]), functions, glued, span)
         if first.type == "SET_REFERENCE":
-            return syntax.Drawn(_set_reference(first), glued, span)
+            return syntax.Drawn(syntax.SetReference.called(first[1:]), glued, span)
         quoted, text = first.type == "QUOTED", text_of(first, self._report)
         if quoted and not text:
             self._at(first, "E104", "this text is empty", "to delete text, write `really -> <>`")
@@ -285,7 +280,7 @@ class Builder:
         """One element with its name, negation and quantifier."""
         name: str | None = None
         negations = 0
-        body: syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group = syntax.Wildcard()
+        body: syntax.Body = syntax.Wildcard()
         counts: list[Node] = []
         for child in node.children:
             kind = getattr(child, "type", "")
@@ -335,9 +330,7 @@ class Builder:
             return 1, 1
         return int(match[1]), int(match[2] or match[1])
 
-    def _body(
-        self, node: Node, *, place: WordPlace, depth: int
-    ) -> syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group:
+    def _body(self, node: Node, *, place: WordPlace, depth: int) -> syntax.Body:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
             self._report_objection(node, place)
@@ -349,7 +342,7 @@ class Builder:
         if kind in _SIGNS:
             return _SIGNS[kind]
         if kind == "SET_REFERENCE":
-            return _set_reference(node)
+            return syntax.SetReference.called(node[1:])
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             # Other escapes stay as they are.

@@ -88,7 +88,6 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
 LONGEST_LINE = 20_000
 _HARMLESS = re.compile("[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMMENT_LINE = re.compile(r"[ \t]*#")
-_INDENT = re.compile(r"[ \t]*")
 
 # The plainest lines: words of letters only, which need no grammar.
 _WORD = r"(?:[A-Z]?[a-z]+)"
@@ -136,14 +135,13 @@ class _LineParser:
     def parse(self) -> syntax.ParsedFile:
         for number, line in enumerate(self._lines, start=1):
             if not line.strip(" \t"):
-                if self._leading[-1:] != [""]:
+                # Several count as one, and as none at the beginning of the file.
+                if self._leading[-1:] != [""] and (self._leading or self._entries):
                     self._leading.append("")
             elif self._acceptable(line, number):
                 self._line(line, number)
         self._finish_rule()
-        if not self._entries and self._leading[:1] == [""]:
-            del self._leading[0]
-        while self._leading and not self._leading[-1]:
+        if self._leading[-1:] == [""]:
             self._leading.pop()
         return syntax.ParsedFile(tuple(self._entries), tuple(self._leading), tuple(self._findings))
 
@@ -200,7 +198,7 @@ class _LineParser:
             self._start(node, _comment(tree))
 
     def _metadata_line(self, line: str, number: int) -> None:
-        offset = len(_INDENT.match(line)[0])  # type: ignore[index]
+        offset = len(line) - len(line.lstrip(" \t"))
         if self._above in {"nothing", "statement"}:
             hint = "indented lines are metadata of a rule; statements start at the margin"
             message = "this indented line has no rule above it"
@@ -226,10 +224,7 @@ class _LineParser:
     # ------------------------------------------------------------ entries
 
     def _start(self, node: syntax.Statement, comment: str) -> None:
-        leading = self._take_leading()
-        if not self._entries and leading[:1] == ("",):
-            leading = leading[1:]
-        self._entries.append(syntax.Entry(node, leading, comment))
+        self._entries.append(syntax.Entry(node, self._take_leading(), comment))
         self._above = "rule" if isinstance(node, syntax.Rule | syntax.Template) else "statement"
 
     def _take_leading(self) -> tuple[str, ...]:
@@ -301,14 +296,15 @@ class _LineParser:
     def _tree(self, text: str, number: int, start: str, offset: int) -> Any:
         """The parse tree of a line, or None after its error was reported."""
         text = text.rstrip(" \t")
+        position: Any
         try:
             return _grammar().parse(text, start=start)
-        except UnexpectedInput as error:
-            position = error.pos_in_stream
-            ended = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-            if ended or position is None:
-                position = len(text)
-            finding = explain(text, position, _expected(error), start, _reads)
+        except UnexpectedToken as error:
+            position = len(text) if error.token.type == "$END" else error.pos_in_stream
+            expected = error.accepts or error.expected
+        except UnexpectedCharacters as error:
+            position, expected = error.pos_in_stream, error.allowed
+        finding = explain(text, position, frozenset(expected), start, _reads)
         self._report(number, *finding, offset=offset)
         return None
 
@@ -374,15 +370,6 @@ def _keep_controls(text: str) -> str:
 def _comment(tree: Any) -> str:
     last = tree.children[-1]
     return last.strip(" \t") if getattr(last, "type", "") == "COMMENT" else ""
-
-
-def _expected(error: UnexpectedInput) -> frozenset[str]:
-    """Names of the terminals that could have stood there."""
-    if isinstance(error, UnexpectedToken):
-        return frozenset(error.accepts or error.expected)
-    if isinstance(error, UnexpectedCharacters):
-        return frozenset(error.allowed)
-    return frozenset()
 
 
 # ---------------------------------------------------------------- metadata

@@ -95,8 +95,6 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
             advice = f"write `{form}`: no space before the colon, one after it"
             return Finding("E111", "this `rule` line is incomplete", (0, max(position, 4)), advice)
         return None
-    if rule_like and word != "set":
-        return None
     if rule_like and not re.match(r"set[ \t]+[^\s=]+[ \t]*=", bare):
         return None
     advice = _completed(line, reads) or f"write it as in `{form}`"
