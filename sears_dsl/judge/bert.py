@@ -55,7 +55,7 @@ from sears_dsl.translation.weight_file import check_file
 #: The most pieces of a word that the grammar reads.
 PIECES = 6
 
-ARITHMETIC = "whole numbers 2"
+ARITHMETIC = "whole numbers 3"
 """The version of what is computed in whole numbers; scores that were remembered depend on it."""
 
 _MOST, _MOST_OF_WEIGHTS = 127, 63
@@ -452,8 +452,10 @@ def _adapted(
     for name, array in adapter.items():
         if name.endswith(".a"):
             matrix = name.removesuffix(".a")
-            added = torch.from_numpy(adapter[f"{matrix}.b"] @ array)
-            adapted[f"{matrix}.weight"] = weights[f"{matrix}.weight"] + added
+            # The order of NumPy's sums depends on the processor and its threads. Weights are
+            # rounded to whole numbers later, so a last digit would show in scores.
+            added = (adapter[f"{matrix}.b"].astype(np.float64) @ array).astype(np.float32)
+            adapted[f"{matrix}.weight"] = weights[f"{matrix}.weight"] + torch.from_numpy(added)
         elif name in weights:
             adapted[name] = torch.from_numpy(array)
     return adapted

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import re
 import zipfile
 import zlib
@@ -114,6 +115,9 @@ def read_grammar_file(path: Path) -> GrammarFile:
 # Every product of matrices has so many rows, laid across it. With more rows, or with rows along it,
 # libraries compute some of them with other last bits (OpenBLAS on AVX2 processors).
 _ROWS = 16
+# Of a product with up to so many multiplications OpenBLAS makes one thread's work. With more
+# threads, last bits would depend on their number, and on a busy machine they wait for each other.
+_ONE_THREAD = 1 << 18
 
 
 def batches(lengths: Sequence[int], most: int) -> Iterator[slice]:
@@ -163,9 +167,12 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
     blocks = -(-count // _ROWS)
     padded = np.zeros((blocks * _ROWS, x.shape[1]), np.float32)
     padded[:count] = x
-    across = padded.reshape(blocks, _ROWS, -1).transpose(0, 2, 1)
-    products = np.ascontiguousarray(np.matmul(weights.T, across).transpose(0, 2, 1))
-    return np.asarray(products.reshape(blocks * _ROWS, -1)[:count] + bias)
+    across = padded.reshape(blocks, 1, _ROWS, -1).transpose(0, 1, 3, 2)
+    inputs, outputs = weights.shape
+    few = math.gcd(outputs, 1 << (_ONE_THREAD // (_ROWS * inputs)).bit_length() - 1)
+    parts = np.matmul(weights.T.reshape(outputs // few, few, inputs), across)
+    products = np.ascontiguousarray(parts.transpose(0, 3, 1, 2))
+    return np.asarray(products.reshape(blocks * _ROWS, outputs)[:count] + bias)
 
 
 # ---------------------------------------------------------------- the small network

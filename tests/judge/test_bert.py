@@ -16,10 +16,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from threadpoolctl import threadpool_limits
 
+import sears_dsl.judge
 from sears_dsl.judge.bert import Bert, WholeAttention, WholeMatrix, has_whole_products
+from sears_dsl.judge.networks import product, read_grammar_file
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.model_files import carried_encoder
+
+ADAPTER = Path(sears_dsl.judge.__path__[0]) / "grammar_deep_en.npz"
 
 NUMBERS = st.floats(-1e4, 1e4, width=32) | st.sampled_from([0.0, 1e-38, -1e-20, 3e8, -3e8])
 PIECES = st.lists(st.integers(0, 30521), min_size=1, max_size=40)
@@ -156,16 +161,42 @@ def test_whole_numbers_change_little() -> None:
 
 
 def test_processors_with_fewer_instructions_give_the_same_bits(tmp_path: Path) -> None:
-    """PyTorch and its libraries are asked to use no instructions beyond AVX2."""
+    """NumPy, PyTorch and its libraries are asked to use no instructions beyond AVX2."""
     rows = [row.tolist() for row in torch.arange(1000, 1120).split([1, 8, 8, 31, 72])]
-    code = (
-        "import torch; from sears_dsl.judge.bert import Bert; "
-        "from sears_dsl.translation.model_files import carried_encoder; "
-        f"torch.save(Bert(carried_encoder(), whole=True).states({rows}), 'states.pt')"
-    )
-    older = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    code = f"""\
+from pathlib import Path
+import torch
+from sears_dsl.judge.bert import Bert
+from sears_dsl.judge.networks import read_grammar_file
+from sears_dsl.translation.model_files import carried_encoder
+
+adapter = read_grammar_file(Path({str(ADAPTER)!r})).arrays
+for name, file in (("plain", None), ("adapted", adapter)):
+    states = Bert(carried_encoder(), adapter=file, layers=4, whole=True).states({rows})
+    torch.save(torch.stack(states), name)
+"""
+    older = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2",
+             "OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"}  # fmt: skip
     subprocess.run(
         [sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, **older}
     )
-    states = torch.stack(torch.load(tmp_path / "states.pt"))
-    assert torch.equal(states, torch.stack(network(whole=True).states(rows)))
+    adapter = read_grammar_file(ADAPTER).arrays
+    for name, file in (("plain", None), ("adapted", adapter)):
+        states = Bert(carried_encoder(), adapter=file, layers=4, whole=True).states(rows)
+        assert torch.equal(torch.load(tmp_path / name), torch.stack(states)), name
+
+
+@pytest.mark.parametrize("shape", [(770, 192), (480, 320), (384, 96), (96, 1), (5, 96)])
+def test_products_do_not_depend_on_the_number_of_threads(shape: tuple[int, int]) -> None:
+    """The shapes of the shipped networks; how many threads add up a sum shows in its last bits."""
+    random = np.random.default_rng(0)
+    weights = random.standard_normal(shape, np.float32)
+    bias = random.standard_normal(shape[1], np.float32)
+    x = random.standard_normal((100, shape[0]), np.float32)
+    results = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            results.append(product(x, weights, bias))
+    assert results[0] == pytest.approx(x @ weights + bias, abs=1e-3)
+    assert (results[0] == results[1]).all()
+    assert (results[0] == results[2]).all()
