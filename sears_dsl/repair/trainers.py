@@ -187,6 +187,8 @@ class BuiltInTrainer:
                 f"{table.path}: no model can be trained on its rows: {error}",
                 help="the rows need texts with words and at least two labels",
             ) from error
+        # scikit-learn remembers an address of this process, and asks again where it is missing.
+        vars(model[0]).pop("_stop_words_id", None)
         path = place / MODEL
         write_atomically(path, pickle.dumps(model))
         return load_estimator(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -105,6 +106,24 @@ def test_the_same_seed_gives_the_same_built_in_model(tmp_path: Path) -> None:
     identities = [built_in.train(ROWS, seed=3, place=tmp_path).identity for _ in range(2)]
     assert identities[0] == identities[1]  # a hash of the file takes part
     assert built_in.train(ROWS, seed=4, place=tmp_path).identity != identities[0]
+
+
+def test_another_process_writes_the_same_model(tmp_path: Path) -> None:
+    code = f"""\
+from pathlib import Path
+from sears_dsl.data.table import Table
+from sears_dsl.repair.trainers import BuiltInTrainer
+
+rows = Table({ROWS.columns!r}, "train.csv", "csv")
+BuiltInTrainer(text="text", label="label").train(rows, seed=3, place=Path())
+"""
+    models = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=environment)
+        models.append((tmp_path / MODEL).read_bytes())
+    assert models[0] == models[1]
+    assert load_predictor(f"sklearn:{tmp_path / MODEL}").predict(GOOD) == ["1", "0"]
 
 
 def test_any_whole_number_is_a_seed_of_scikit_learn(tmp_path: Path) -> None:
