@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from brittle_model import ROWS, close, predict, reword
 from click.testing import CliRunner
-from conftest import ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands

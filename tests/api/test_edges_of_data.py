@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROWS, close, predict, reword
+from brittle_model import ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.api.arguments import in_python

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from conftest import NOUNS, ROWS, close, predict, reword
+from brittle_model import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.auditing.slices import read_slicings

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
+from brittle_model import NOUNS, close, predict, reword
 from click.testing import CliRunner
-from conftest import NOUNS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.api.arguments import labelled_rows, predictor_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 import pytest
+from brittle_model import ROWS
 from click.testing import CliRunner
-from conftest import ROWS
 
 from sears_dsl.cli.commands import sears as commands
 

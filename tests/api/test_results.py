@@ -12,7 +12,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from conftest import NOUNS, ROWS, close, predict, reword
+from brittle_model import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.api.results import bar_label, omission_note
@@ -82,7 +82,7 @@ def test_what_results_and_rules_hold_is_shown_in_a_line(found: sears.DiscoveryRe
     audited = sears.audit(predict, ROWS, found, scorer=None)
     shown = "<RuleRecord movie-to-film: movie -> film, fails on 8 of 16 rows, not judged>"
     assert repr(audited.rules) == f"({shown},)"
-    assert repr(audited.document) == f"<AuditDocument of conftest:predict: {audited.summary}>"
+    assert repr(audited.document) == f"<AuditDocument of brittle_model:predict: {audited.summary}>"
     assert repr(found.discovery.data) == "<LabelledRows of the data: 16 rows>"
     assert repr(sears.load_tagger().tag(["A movie.", "A film."])) == "<Tokens of 2 texts, tagged>"
 
