@@ -51,7 +51,7 @@ from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
 from training.judge import described, odds_of, part, scaled
-from training.records import digest, load_or_compute, show, today
+from training.records import digest, load_or_compute, show, today, write_json
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -459,7 +459,7 @@ def main() -> None:
         result = figures(judge, lessons, known, columns)
         show(f"{name}: {result}")
         document[name] = described(curves) | {**record, "figures": result}
-    write_atomically(JUDGE, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(JUDGE, document)
 
 
 def forecast_of(lessons: Lessons) -> tuple[Floats, ForecastWeights]:

@@ -98,7 +98,15 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-from training.records import digest, load_arrays, load_or_compute, save_arrays, show, today
+from training.records import (
+    digest,
+    load_arrays,
+    load_or_compute,
+    save_arrays,
+    show,
+    today,
+    write_json,
+)
 from training.weight_files import learned_bytes
 
 FOLDS = 2
@@ -731,7 +739,7 @@ def main() -> None:
     before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
     document |= {name: before[name] for name in ("forecast", *FORESEEN)}
     write_atomically(arguments.out.with_suffix(".npz"), learned)
-    write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(arguments.out, document)
     write_meaning(content, {**judged, **whole}, out=arguments.meaning)
     write_readings(cheap, full, judged, shipped, out=arguments.out.with_name("readings.json"))
 
@@ -832,8 +840,7 @@ def write_readings(
     entry = readings_file(readings_of(judgements, out_of_fold), readings_of(judgements, as_shipped))
     for name, figure in entry["figures"].items():
         show(f"readings, {name}: {figure}")
-    text = json.dumps(entry, ensure_ascii=False, indent=0)
-    write_atomically(out, f"{text}\n".encode())
+    write_json(out, entry, indent=0)
 
 
 def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -> None:
@@ -865,7 +872,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
         "few": described(few),
         "many": described(many),
     }
-    write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(out, document)
 
 
 #: How many pairs of sentences are read of each set; those not fitted serve for figures alone.
