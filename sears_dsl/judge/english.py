@@ -497,7 +497,7 @@ def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float
     if "article" in classes:
         return ((f"article {how}", 1.0),)
     strength = english().strength(word)
-    if "negation" not in classes and strength is not None and strength in _BOOSTERS:
+    if "negation" not in classes and strength in _BOOSTERS:
         return (("intensifier added or lost", _BOOSTER),)
     for name, (column, amount) in _LONE.items():
         if name in classes and (name != "infinitive" or "VB" in tags_of(following)):
@@ -573,4 +573,4 @@ def _other_form(pairs: set[tuple[str, str]]) -> str:
 
 def is_known(word: str) -> bool:
     """Whether a list or the inflection tables have a word."""
-    return bool(forms_of(word) or english().classes(word) or english().is_listed(word))
+    return bool(forms_of(word) or english().is_listed(word))
