@@ -31,6 +31,7 @@ from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
 from training.command import run
+from training.evaluation import right
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
@@ -112,12 +113,8 @@ def accuracy(stored: StoredWeights, sentences: Sequence[Sentence]) -> tuple[int,
         path = Path(folder, "tagger.npz")
         save(stored, path)
         taggings = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
-    pairs = [
-        (mine[place] == each.fine[place], kind[place] == each.coarse[place])
-        for each, (mine, kind) in zip(sentences, taggings, strict=True)
-        for place in range(len(each.words))
-    ]
-    return sum(fine for fine, _ in pairs), sum(coarse for _, coarse in pairs), len(pairs)
+    fine, coarse, words = right(sentences, taggings).sum(axis=0).tolist()
+    return fine, coarse, words
 
 
 def main() -> None:
