@@ -8,7 +8,7 @@ in the deep one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numba
@@ -210,6 +210,16 @@ def encoder_tokenizer() -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def padded(rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Rows of pieces as an array, (rows, longest), and which places hold one."""
+    pieces = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    filled = np.zeros_like(pieces)
+    for at, row in enumerate(rows):
+        pieces[at, : len(row)] = row
+        filled[at, : len(row)] = 1
+    return pieces, filled
 
 
 class _Adapted(nn.Module):
