@@ -21,12 +21,12 @@ import numpy as np
 from sears_dsl.api.scoring import paraphrase
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.tagging.inflection import inflect
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Token
 from training.judgements import (
     Judgement,
     in_context,
+    inflected,
     miswritten,
     phrases,
     ruled,
@@ -113,8 +113,7 @@ def neighbours(texts: Sequence[str]) -> list[Pair]:
     for text, token in places:
         options = [word for word in nearest[token.text] if word.isalpha()]
         for word in generator.sample(options, min(_PUT_IN, len(options))):
-            formed = next(iter(inflect(word, None, token.fine).forms), word)
-            new = word if generator.random() < 0.3 else formed
+            new = word if generator.random() < 0.3 else inflected(word, token.fine)
             pairs.append((text, with_article(text[: token.start], new) + new + text[token.end :]))
     return [pair for pair in pairs if pair[0] != pair[1]]
 
