@@ -104,7 +104,7 @@ def elsewhere(paraphrases: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
         if len(old) <= _LONGEST_CHANGE:
             sources.setdefault((old, new), original)
     places = _places_of({old for old, _ in sources}, texts)
-    generator = random.Random(5)  # noqa: S311 - a draw, no secret
+    generator = random.Random(5)
     pairs = []
     for (old, new), source in sources.items():
         options = places[old]
@@ -147,7 +147,7 @@ def rewrites(options: argparse.Namespace) -> list[Pair]:
     made, paraphrased = unjudged(
         kinds, options.ppdb, texts=TEXTS, most=REWRITTEN, paraphrased=PARAPHRASED
     )
-    generator = random.Random(3)  # noqa: S311 - a draw, no secret
+    generator = random.Random(3)
     texts = []
     for of_kind in kinds.values():
         fitting = sorted({t for t in of_kind if _WORDS[0] <= len(t.split()) <= _WORDS[1]})

@@ -65,7 +65,7 @@ def train(
     """Learn from treebanks; the first decides about words that they disagree on."""
     fine = fine_tags([sentence for treebank in treebanks for sentence in treebank])
     number = {tag: fine.index(tag) for tag in fine}
-    generator = random.Random(options.seed)  # noqa: S311 - a draw, no secret
+    generator = random.Random(options.seed)
     rows = []
     for treebank in treebanks:
         disputed = _disputed(treebanks[0], treebank)

@@ -715,9 +715,9 @@ def main() -> None:
     english = plain_english(*sources, count=24_000)
     rules = ruled(english, most=12)
     originals = sorted({each.original for each in rules})
-    random.Random(1).shuffle(originals)  # noqa: S311 - a draw, no secret
+    random.Random(1).shuffle(originals)
     swaps = spoiled(originals[:3000], most=14)
-    random.Random(2).shuffle(swaps)  # noqa: S311 - a draw, no secret
+    random.Random(2).shuffle(swaps)
     graded_phrases = phrases(files[1])
     sets = {
         "swords": swords(files[0]),

@@ -139,7 +139,7 @@ def in_context(grades: Sequence[Judgement], texts: Sequence[str], *, most: int) 
             for at in range(len(words) - count + 1):
                 places[" ".join(words[at : at + count])].append(text)
     judgements = []
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     for each in grades:
         pair = [each.original, each.rewrite]
         generator.shuffle(pair)
@@ -173,7 +173,7 @@ def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None
     chosen: dict[str, None] = {}
     for texts in kinds:
         fitting = [t for t in texts if _WORDS[0] <= len(t.split()) <= _WORDS[1]]
-        random.Random(_SEED).shuffle(fitting)  # noqa: S311 - a draw, no secret
+        random.Random(_SEED).shuffle(fitting)
         chosen.update(dict.fromkeys(fitting[: count // len(kinds)]))
     return list(chosen)
 
@@ -199,7 +199,7 @@ def spoiled(texts: Sequence[str], *, most: int) -> list[Judgement]:
     counts: Counter[str] = Counter()
     judgements = []
     _MET.clear()
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     for text, row in zip(texts, _rows(texts), strict=True):
         options = [
             (f"{swap.__name__} {group}", rewrite)
@@ -220,7 +220,7 @@ def strayed(texts: Sequence[str]) -> list[Judgement]:
 
     A third of the time the word comes at the end, else anywhere; sometimes it replaces a word.
     """
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     words = [token.text for row in _rows(texts) for token in row]
     judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
@@ -236,7 +236,7 @@ def strayed(texts: Sequence[str]) -> list[Judgement]:
 
 def miswritten(texts: Sequence[str]) -> list[Judgement]:
     """Sentences with a wrong capital, a missing or extra mark, or *is* for a possessive."""
-    generator = random.Random(_SEED + 1)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED + 1)
     judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
         words = [t for t in row if t.text.isalpha() and t.text not in ("I", "i")]

@@ -61,9 +61,9 @@ def unjudged(
         if kind == "paragraphs":
             some = [each for text in of_kind for each in split_sentences(text)]
         fitting = sorted({t for t in some if _WORDS[0] <= len(t.split()) <= _WORDS[1]})
-        random.Random(_SEED).shuffle(fitting)  # noqa: S311 - a draw, no secret
+        random.Random(_SEED).shuffle(fitting)
         chosen += fitting[: texts // len(kinds)]
-    random.Random(_SEED).shuffle(chosen)  # noqa: S311 - a draw, no secret
+    random.Random(_SEED).shuffle(chosen)
     judgements: list[Judgement] = [
         *ruled(chosen, most=20),
         *spoiled(chosen, most=8)[: texts // 2],
@@ -77,15 +77,15 @@ def unjudged(
     for pair in sorted(set(pairs)):
         rewrites.setdefault(pair[0], []).append(pair)
     rewritten, others = list(rewrites), list(rewrites)
-    random.Random(_SEED - 8).shuffle(rewritten)  # noqa: S311 - a draw, no secret
-    random.Random(_SEED - 6).shuffle(others)  # noqa: S311 - a draw, no secret
+    random.Random(_SEED - 8).shuffle(rewritten)
+    random.Random(_SEED - 6).shuffle(others)
     drawn = [pair for text in rewritten[:most] for pair in rewrites[text]]
     return drawn, paraphrases(others[:paraphrased])
 
 
 def neighbours(texts: Sequence[str]) -> list[Pair]:
     """Texts in which one of the nearest words replaces a content word."""
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     vectors = load_vectors("minilm")
     words = list(vectors.words[:_FREQUENT])
     numbers = {word: number for number, word in enumerate(words)}
