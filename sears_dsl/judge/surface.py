@@ -44,11 +44,11 @@ from sears_dsl.judge.faults import FAULTS, faults
 VERSION = "surface-10"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
+_SIZES = ("places changed", "words changed", "share of words changed")
+
 SURFACE = (
     # how much
-    "places changed",
-    "words changed",
-    "share of words changed",
+    *_SIZES,
     "content words replaced",
     "content words added",
     "content words lost",
@@ -112,9 +112,9 @@ SUPPORT = ("spelling", "contraction", "used alike", "explained")
 """The columns of `support_evidence`: how many words are spelled differently, contracted, expanded,
 or exchanged for one that is used alike; and whether this explains all that differs."""
 
+_NOTHING = dict.fromkeys(SURFACE, 0.0), dict.fromkeys(SUPPORT, 0.0)
 _WINDOW = 48
 _NEIGHBOURS = 4
-_SIZES = ("places changed", "words changed", "share of words changed")
 _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
 _DOTS = ("..", "…")
@@ -145,8 +145,7 @@ def _compared(original: str, rewrite: str) -> tuple[tuple[float, ...], tuple[flo
     comparison = _Comparison()
     if changes:
         comparison.run(original, rewrite, changes)
-    evidence, support = comparison.evidence, comparison.support
-    return tuple(evidence[name] for name in SURFACE), tuple(support[name] for name in SUPPORT)
+    return tuple(comparison.evidence.values()), tuple(comparison.support.values())
 
 
 class _Window(NamedTuple):
@@ -216,8 +215,7 @@ class _Comparison:
     """Collects the evidence on one pair, kind by kind."""
 
     def __init__(self) -> None:
-        self.evidence = defaultdict[str, float](float)
-        self.support = defaultdict[str, float](float)
+        self.evidence, self.support = (each.copy() for each in _NOTHING)
         self.sentence = -1  # where the sentence of the present change begins
         self.denials = Counter[int]()  # denials that come or go, by sentence
 
@@ -255,8 +253,8 @@ class _Comparison:
         self.order(original, rewrite, changes)
         # Two denials in a sentence may cancel out: I don't think he will, I think he won't.
         self.add("opposite", sum(count % 2 for count in self.denials.values()))
-        against = any(amount for name, amount in self.evidence.items() if name not in _SIZES)
-        self.support["explained"] = float(bool(self.support) and not against)
+        against = any(tuple(self.evidence.values())[len(_SIZES) :])
+        self.support["explained"] = float(any(self.support.values()) and not against)
 
     def moved(self, changes: Sequence[Change]) -> Counter[str]:
         """The words that leave one place and appear in another."""
