@@ -328,7 +328,8 @@ def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, marg
                 count += 5
                 scores[:] = 0
                 for feature in features[:count]:
-                    scores += weights[feature]
+                    for tag in range(TAGS):
+                        scores[tag] += weights[feature, tag]
                 best = np.int64(scores.argmax())
                 right_tag = np.int64(inputs.tags[place])
                 if right_tag >= 0:
