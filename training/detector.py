@@ -8,7 +8,7 @@ in the deep one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numba
@@ -26,48 +26,39 @@ from sears_dsl.translation.model_files import carried_encoder
 
 @numba.njit(cache=True, fastmath=True)
 def _scan(gate: Any, value: Any, out: Any) -> None:
+    """Running means of values, in half of the columns from the beginning, else from the end."""
     rows, length, width = gate.shape
     half = width // 2
     for row in range(rows):
-        for at in range(length):
-            for k in range(half):
-                last = out[row, at - 1, k] if at else np.float32(0.0)
-                g = gate[row, at, k]
-                out[row, at, k] = g * last + (np.float32(1.0) - g) * value[row, at, k]
-        for back in range(length):
-            at = length - 1 - back
-            for k in range(half, width):
-                last = out[row, at + 1, k] if back else np.float32(0.0)
-                g = gate[row, at, k]
-                out[row, at, k] = g * last + (np.float32(1.0) - g) * value[row, at, k]
+        for step, first, stop in ((1, 0, half), (-1, half, width)):
+            for count in range(length):
+                at = count if step > 0 else length - 1 - count
+                for k in range(first, stop):
+                    last = out[row, at - step, k] if count else np.float32(0.0)
+                    g = gate[row, at, k]
+                    out[row, at, k] = g * last + (np.float32(1.0) - g) * value[row, at, k]
 
 
 @numba.njit(cache=True, fastmath=True)
 def _scan_back(  # noqa: PLR0917 - arrays
     gate: Any, value: Any, out: Any, slope: Any, slope_gate: Any, slope_value: Any
 ) -> None:
+    """The slopes of gates and values, given those of the running means."""
     rows, length, width = gate.shape
     half = width // 2
     carry = np.zeros(width, np.float32)
     for row in range(rows):
         carry[:] = 0.0
-        for back in range(length):
-            at = length - 1 - back
-            for k in range(half):
-                total = slope[row, at, k] + carry[k]
-                last = out[row, at - 1, k] if at else np.float32(0.0)
-                g = gate[row, at, k]
-                slope_gate[row, at, k] = total * (last - value[row, at, k])
-                slope_value[row, at, k] = total * (np.float32(1.0) - g)
-                carry[k] = total * g
-        for at in range(length):
-            for k in range(half, width):
-                total = slope[row, at, k] + carry[k]
-                last = out[row, at + 1, k] if at + 1 < length else np.float32(0.0)
-                g = gate[row, at, k]
-                slope_gate[row, at, k] = total * (last - value[row, at, k])
-                slope_value[row, at, k] = total * (np.float32(1.0) - g)
-                carry[k] = total * g
+        for step, first, stop in ((1, 0, half), (-1, half, width)):
+            for left in range(length - 1, -1, -1):
+                at = left if step > 0 else length - 1 - left
+                for k in range(first, stop):
+                    total = slope[row, at, k] + carry[k]
+                    last = out[row, at - step, k] if left else np.float32(0.0)
+                    g = gate[row, at, k]
+                    slope_gate[row, at, k] = total * (last - value[row, at, k])
+                    slope_value[row, at, k] = total * (np.float32(1.0) - g)
+                    carry[k] = total * g
 
 
 class _Scan(torch.autograd.Function):
@@ -210,6 +201,16 @@ def encoder_tokenizer() -> Tokenizer:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
+
+
+def padded(rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Rows of pieces as an array, (rows, longest), and which places hold one."""
+    pieces = np.zeros((len(rows), max(map(len, rows))), np.int64)
+    filled = np.zeros_like(pieces)
+    for at, row in enumerate(rows):
+        pieces[at, : len(row)] = row
+        filled[at, : len(row)] = 1
+    return pieces, filled
 
 
 class _Adapted(nn.Module):

@@ -28,7 +28,13 @@ from sears_dsl.translation.model_files import carried_encoder, carried_language_
 from sears_dsl.translation.weight_file import file_hash
 from training.command import run
 from training.corpus import add_texts, read_texts
-from training.detector import Estimator, deep_weights, encoder_tokenizer, set_deep_weights
+from training.detector import (
+    Estimator,
+    deep_weights,
+    encoder_tokenizer,
+    padded,
+    set_deep_weights,
+)
 from training.likelihood import nats_of
 from training.records import show
 from training.unjudged import unjudged
@@ -123,13 +129,8 @@ def packed(lessons: Lessons, some: Any) -> tuple[Any, Any, Any, Any]:
     texts, places = np.unique(lessons.pairs[some], return_inverse=True)
     places = places.reshape(-1, 2)
     rows = [lessons.rows[text] for text in texts.tolist()]
-    length = max(map(len, rows))
-    pieces = np.zeros((len(rows), length), np.int64)
-    filled = np.zeros_like(pieces)
-    for at, row in enumerate(rows):
-        pieces[at, : len(row)] = row
-        filled[at, : len(row)] = 1
-    count = len(some)
+    pieces, filled = padded(rows)
+    count, length = len(some), pieces.shape[1]
     pooled = np.zeros((6 * count, len(rows) * length), np.float32)
     sizes = np.zeros((count, 2), np.float32)
     for at, pair in enumerate(some.tolist()):

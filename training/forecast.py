@@ -51,7 +51,7 @@ from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
 from training.judge import described, odds_of, part, scaled
-from training.records import digest, load_or_compute, show, today
+from training.records import digest, load_or_compute, show, today, write_json
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -104,7 +104,7 @@ def elsewhere(paraphrases: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
         if len(old) <= _LONGEST_CHANGE:
             sources.setdefault((old, new), original)
     places = _places_of({old for old, _ in sources}, texts)
-    generator = random.Random(5)  # noqa: S311 - a draw, no secret
+    generator = random.Random(5)
     pairs = []
     for (old, new), source in sources.items():
         options = places[old]
@@ -147,7 +147,7 @@ def rewrites(options: argparse.Namespace) -> list[Pair]:
     made, paraphrased = unjudged(
         kinds, options.ppdb, texts=TEXTS, most=REWRITTEN, paraphrased=PARAPHRASED
     )
-    generator = random.Random(3)  # noqa: S311 - a draw, no secret
+    generator = random.Random(3)
     texts = []
     for of_kind in kinds.values():
         fitting = sorted({t for t in of_kind if _WORDS[0] <= len(t.split()) <= _WORDS[1]})
@@ -459,7 +459,7 @@ def main() -> None:
         result = figures(judge, lessons, known, columns)
         show(f"{name}: {result}")
         document[name] = described(curves) | {**record, "figures": result}
-    write_atomically(JUDGE, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(JUDGE, document)
 
 
 def forecast_of(lessons: Lessons) -> tuple[Floats, ForecastWeights]:

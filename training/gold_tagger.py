@@ -31,6 +31,7 @@ from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
 from training.command import run
+from training.evaluation import right
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
@@ -64,7 +65,7 @@ def train(
     """Learn from treebanks; the first decides about words that they disagree on."""
     fine = fine_tags([sentence for treebank in treebanks for sentence in treebank])
     number = {tag: fine.index(tag) for tag in fine}
-    generator = random.Random(options.seed)  # noqa: S311 - a draw, no secret
+    generator = random.Random(options.seed)
     rows = []
     for treebank in treebanks:
         disputed = _disputed(treebanks[0], treebank)
@@ -112,12 +113,8 @@ def accuracy(stored: StoredWeights, sentences: Sequence[Sentence]) -> tuple[int,
         path = Path(folder, "tagger.npz")
         save(stored, path)
         taggings = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
-    pairs = [
-        (mine[place] == each.fine[place], kind[place] == each.coarse[place])
-        for each, (mine, kind) in zip(sentences, taggings, strict=True)
-        for place in range(len(each.words))
-    ]
-    return sum(fine for fine, _ in pairs), sum(coarse for _, coarse in pairs), len(pairs)
+    fine, coarse, words = right(sentences, taggings).sum(axis=0).tolist()
+    return fine, coarse, words
 
 
 def main() -> None:

@@ -18,12 +18,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from sears_dsl.judge.bert import PIECES
-from sears_dsl.judge.networks import (
-    ending_row,
-    read_grammar_file,
-    row_of,
-)
+from sears_dsl.judge.bert import PIECES, marked_row
+from sears_dsl.judge.networks import ending_row, read_grammar_file, row_of
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
 from training.command import run
@@ -42,6 +38,7 @@ from training.detector import (
     Detector,
     deep_weights,
     encoder_tokenizer,
+    padded,
     set_deep_weights,
     small_weights,
 )
@@ -174,20 +171,8 @@ def packed(
     rows: Sequence[Sequence[int]], pieces: Sequence[Sequence[int]]
 ) -> tuple[Any, Any, list[list[int]]]:
     """Rows of words as padded rows of pieces; which places are filled; where each word begins."""
-    size = max(sum(len(pieces[word]) for word in row) for row in rows) + 2
-    ids = np.zeros((len(rows), size), np.int64)
-    filled = np.zeros((len(rows), size), np.int64)
-    firsts = []
-    for at, row in enumerate(rows):
-        line, first = [101], []
-        for word in row:
-            first.append(len(line))
-            line += pieces[word]
-        line.append(102)
-        ids[at, : len(line)] = line
-        filled[at, : len(line)] = 1
-        firsts.append(first)
-    return ids, filled, firsts
+    marked = [marked_row(pieces[word] for word in row) for row in rows]
+    return *padded([row for row, _ in marked]), [firsts for _, firsts in marked]
 
 
 def _by_length(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:

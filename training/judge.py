@@ -98,12 +98,21 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-from training.records import digest, load_arrays, load_or_compute, save_arrays, show, today
+from training.records import (
+    digest,
+    load_arrays,
+    load_or_compute,
+    save_arrays,
+    show,
+    today,
+    write_json,
+)
 from training.weight_files import learned_bytes
 
 FOLDS = 2
 _ALL_EVIDENCE = "all-evidence.npz"
 _SHIPPED = Path("sears_dsl/judge")
+_COMMAND, _ENCODER = "python -m training.judge --data FOLDER --keep FOLDER", "all-MiniLM-L6-v2"
 #: Marks a set as seen by the shipped content, not by one that learned from the other folds.
 SHIPPED = "shipped "
 #: Of 415 mined rewrites 9% were accepted (7% to 12%). This is the upper end, since most of the
@@ -275,25 +284,21 @@ def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -
 
     A saved result holds for one grammar and one estimate of likelihood.
     """
-    asked: tuple[tuple[str, Sequence[str], Callable[[Any], Floats]], ...] = (
-        (models.grammar.identity, GRAMMAR, models.grammar.evidence),
-        (models.likelihood.digest, (*LIKELIHOOD, *LIKELIER), models.likelihood.columns),
-    )
-    columns: dict[str, Floats] = {}
-    for identity, names, read_pairs in asked:
 
-        def in_portions(
-            names: Sequence[str] = names, read_pairs: Callable[[Any], Floats] = read_pairs
-        ) -> dict[str, Floats]:
+    def saved(identity: str, names: Sequence[str], ask: Callable[[Any], Floats]) -> dict[str, Any]:
+        def in_portions() -> dict[str, Floats]:
             parts = []
             for begin in range(0, len(pairs), 1000):
-                parts.append(read_pairs(pairs[begin : begin + 1000]))
+                parts.append(ask(pairs[begin : begin + 1000]))
                 show(f"{name}: {names[0]} of {begin + len(parts[-1])} of {len(pairs)}")
             return named(names, np.concatenate(parts))
 
-        file = models.keep / f"{name}-{digest((identity, pairs))}.npz"
-        columns.update(load_or_compute(file, in_portions))
-    return columns
+        return load_or_compute(models.keep / f"{name}-{digest((identity, pairs))}.npz", in_portions)
+
+    grammar, likelihood = models.grammar, models.likelihood
+    return saved(grammar.identity, GRAMMAR, grammar.evidence) | saved(
+        likelihood.digest, (*LIKELIHOOD, *LIKELIER), likelihood.columns
+    )
 
 
 def mined(rewrites: Sequence[JudgedRewrite]) -> list[Judgement]:
@@ -427,6 +432,19 @@ def scaled(curves: Curves, slope: float, intercept: float) -> Curves:
         intercept=curves.intercept * slope + intercept,
         taken=tuple(each * slope for each in curves.taken),
     )
+
+
+def document_of(
+    curves: Mapping[str, Curves], *, version: int, sha256: str, **provenance: Any
+) -> dict[str, Any]:
+    """The numbers of a scorer, with where they are from; the hash is that of what was learned."""
+    return {
+        "version": version,
+        "tau": 0.5,
+        "sha256": sha256,
+        "provenance": {"date": today(), **provenance},
+        **{name: described(each) for name, each in curves.items()},
+    }
 
 
 def described(curves: Curves) -> dict[str, Any]:
@@ -697,9 +715,9 @@ def main() -> None:
     english = plain_english(*sources, count=24_000)
     rules = ruled(english, most=12)
     originals = sorted({each.original for each in rules})
-    random.Random(1).shuffle(originals)  # noqa: S311 - a draw, no secret
+    random.Random(1).shuffle(originals)
     swaps = spoiled(originals[:3000], most=14)
-    random.Random(2).shuffle(swaps)  # noqa: S311 - a draw, no secret
+    random.Random(2).shuffle(swaps)
     graded_phrases = phrases(files[1])
     sets = {
         "swords": swords(files[0]),
@@ -723,15 +741,15 @@ def main() -> None:
     document = judge_document(
         cheap, full, judged,
         sha256=hashlib.sha256(learned).hexdigest(),
-        models="all-MiniLM-L6-v2",
-        command="python -m training.judge --data FOLDER --keep FOLDER",
+        models=_ENCODER,
+        command=_COMMAND,
         files={str(file.relative_to(data)): file_hash(file) for file in files},
     )  # fmt: skip
     # What was foreseen of the judge before stays until `training.forecast` makes it anew.
     before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
     document |= {name: before[name] for name in ("forecast", *FORESEEN)}
     write_atomically(arguments.out.with_suffix(".npz"), learned)
-    write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(arguments.out, document)
     write_meaning(content, {**judged, **whole}, out=arguments.meaning)
     write_readings(cheap, full, judged, shipped, out=arguments.out.with_name("readings.json"))
 
@@ -797,22 +815,17 @@ def judge_document(
         if name in GRADED:
             curve = operating_curve(scores_of(cheap, full, each.columns), each.shares >= 0.5)
             show(f"{name}: area {curve.area:.3f}")
-    return {
-        "version": VERSION,
-        "tau": 0.5,
-        "sha256": sha256,
-        "provenance": {
-            "date": today(),
-            "command": command,
-            "criterion": f"share of readers who accept, one in {1 / BASE_RATE:.0f} acceptable",
-            "models": models,
-            "sets": dict(files),
-            "judgements": {name: len(each.judgements) for name, each in judged.items()},
-            "figures": figures_by_set,
-        },
-        "cheap": described(cheap),
-        "full": described(full),
-    }
+    return document_of(
+        {"cheap": cheap, "full": full},
+        version=VERSION,
+        sha256=sha256,
+        command=command,
+        criterion=f"share of readers who accept, one in {1 / BASE_RATE:.0f} acceptable",
+        models=models,
+        sets=dict(files),
+        judgements={name: len(each.judgements) for name, each in judged.items()},
+        figures=figures_by_set,
+    )
 
 
 def write_readings(
@@ -832,8 +845,7 @@ def write_readings(
     entry = readings_file(readings_of(judgements, out_of_fold), readings_of(judgements, as_shipped))
     for name, figure in entry["figures"].items():
         show(f"readings, {name}: {figure}")
-    text = json.dumps(entry, ensure_ascii=False, indent=0)
-    write_atomically(out, f"{text}\n".encode())
+    write_json(out, entry, indent=0)
 
 
 def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -> None:
@@ -849,23 +861,18 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
             "area": round(operating_curve(scores, each.shares >= 0.5).area, 3),
         }
         show(f"whole sentences, {name}: {figures_by_set[name]}")
-    document = {
-        "version": MEANING_VERSION,
-        "tau": 0.5,
-        "sha256": hashlib.sha256(learned_bytes(content)).hexdigest(),
-        "provenance": {
-            "date": today(),
-            "command": "python -m training.judge --data FOLDER --keep FOLDER",
-            "criterion": "share of people who call pairs the same, one in 2 the same",
-            "models": "all-MiniLM-L6-v2",
-            "sets": {name: digest(sets[name].judgements) for name in MEANT},
-            "judgements": {name: len(sets[name].judgements) for name in MEANT},
-            "figures": figures_by_set,
-        },
-        "few": described(few),
-        "many": described(many),
-    }
-    write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
+    document = document_of(
+        {"few": few, "many": many},
+        version=MEANING_VERSION,
+        sha256=hashlib.sha256(learned_bytes(content)).hexdigest(),
+        command=_COMMAND,
+        criterion="share of people who call pairs the same, one in 2 the same",
+        models=_ENCODER,
+        sets={name: digest(sets[name].judgements) for name in MEANT},
+        judgements={name: len(sets[name].judgements) for name in MEANT},
+        figures=figures_by_set,
+    )
+    write_json(out, document)
 
 
 #: How many pairs of sentences are read of each set; those not fitted serve for figures alone.

@@ -90,12 +90,17 @@ def _in_form(substitute: str, word: str, lemma: str, kind: str, tag: str) -> str
         return substitute
     words = substitute.split(" ")
     if kind == "VERB" and tag.startswith("V"):
-        words[0] = next(iter(inflect(words[0], None, tag).forms), words[0])
+        words[0] = inflected(words[0], tag)
     elif kind == "NOUN" and tag.startswith("NN") and tag.endswith("S"):
-        words[-1] = next(iter(inflect(words[-1], None, "NNS").forms), words[-1])
+        words[-1] = inflected(words[-1], "NNS")
     elif tag in ("JJR", "JJS", "RBR", "RBS") and len(words) == 1:
-        words[0] = next(iter(inflect(words[0], None, tag).forms), words[0])
+        words[0] = inflected(words[0], tag)
     return " ".join(words)
+
+
+def inflected(word: str, tag: str) -> str:
+    """A lemma in the form of a tag, or as it is where no form is known."""
+    return next(iter(inflect(word, None, tag).forms), word)
 
 
 def with_article(left: str, word: str) -> str:
@@ -134,7 +139,7 @@ def in_context(grades: Sequence[Judgement], texts: Sequence[str], *, most: int) 
             for at in range(len(words) - count + 1):
                 places[" ".join(words[at : at + count])].append(text)
     judgements = []
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     for each in grades:
         pair = [each.original, each.rewrite]
         generator.shuffle(pair)
@@ -168,7 +173,7 @@ def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None
     chosen: dict[str, None] = {}
     for texts in kinds:
         fitting = [t for t in texts if _WORDS[0] <= len(t.split()) <= _WORDS[1]]
-        random.Random(_SEED).shuffle(fitting)  # noqa: S311 - a draw, no secret
+        random.Random(_SEED).shuffle(fitting)
         chosen.update(dict.fromkeys(fitting[: count // len(kinds)]))
     return list(chosen)
 
@@ -194,7 +199,7 @@ def spoiled(texts: Sequence[str], *, most: int) -> list[Judgement]:
     counts: Counter[str] = Counter()
     judgements = []
     _MET.clear()
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     for text, row in zip(texts, _rows(texts), strict=True):
         options = [
             (f"{swap.__name__} {group}", rewrite)
@@ -215,7 +220,7 @@ def strayed(texts: Sequence[str]) -> list[Judgement]:
 
     A third of the time the word comes at the end, else anywhere; sometimes it replaces a word.
     """
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     words = [token.text for row in _rows(texts) for token in row]
     judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
@@ -231,7 +236,7 @@ def strayed(texts: Sequence[str]) -> list[Judgement]:
 
 def miswritten(texts: Sequence[str]) -> list[Judgement]:
     """Sentences with a wrong capital, a missing or extra mark, or *is* for a possessive."""
-    generator = random.Random(_SEED + 1)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED + 1)
     judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
         words = [t for t in row if t.text.isalpha() and t.text not in ("I", "i")]
@@ -384,13 +389,8 @@ def _contraction(text: str, row: list[Token], generator: random.Random) -> Swapp
         wrong = one.text.lower() not in _NOT_HOSTS and one.text.isalpha()
         if other.text.lower() == "not" and wrong:
             yield f"not {one.text.lower()}", text[: one.end] + "n't" + text[other.end :]
-        if other.text.lower() in ("is", "are", "will", "have") and one.fine in (
-            "NNS",
-            "JJ",
-            "VBG",
-            "RB",
-        ):
-            short = {"is": "'s", "are": "'re", "will": "'ll", "have": "'ve"}[other.text.lower()]
+        short = {"is": "'s", "are": "'re", "will": "'ll", "have": "'ve"}.get(other.text.lower())
+        if short and one.fine in ("NNS", "JJ", "VBG", "RB"):
             yield f"{short} {one.fine}", text[: one.end] + short + text[other.end :]
 
 
@@ -402,17 +402,14 @@ def _doubled(text: str, row: list[Token], generator: random.Random) -> Swapped:
 
 def _another(text: str, row: list[Token], generator: random.Random) -> Swapped:
     """The word of the same kind that this generator met last, as a random substitute."""
-    places = [
-        t
-        for t in row
-        if t.fine in ("NN", "NNS", "JJ", "VB", "VBD", "VBN", "RB", "IN") and t.text.islower()
-    ]
+    kinds = ("NN", "NNS", "JJ", "VB", "VBD", "VBN", "RB", "IN")
+    places = [t for t in row if t.fine in kinds and t.text.islower()]
     if places:
         token = generator.choice(places)
         known = _MET[token.fine]
         if len(known) > 50:
             new = generator.choice(known)
-            yield f"{new}", _put(text, token.start, token.end, new)
+            yield new, _put(text, token.start, token.end, new)
         known.append(token.text)
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -38,9 +37,8 @@ from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, accep
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
-from sears_dsl.runtime.files import write_atomically
 from training.command import run
-from training.records import rows_of, show
+from training.records import rows_of, show, write_json
 
 _ROOT = Path(__file__).resolve().parents[1]
 SHEET = _ROOT / "benchmarks" / "discovery_quality_sheet.tsv"
@@ -225,7 +223,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     rules = known_rules()
     entry = readers_file(rules)
-    write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())
+    write_json(FILE, entry)
     left = [name for name in entry["rules"] if not acceptance_test()(rules[name])]
     show(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}")
     show(f"not read: {entry['unread']}")

@@ -29,7 +29,6 @@ from sears_dsl.judge.judge import Judge
 from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses_of
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
-from sears_dsl.runtime.files import write_atomically
 from training.command import run
 from training.judge import mined
 from training.judgements import Judgement
@@ -41,7 +40,7 @@ from training.readings import (
     posteriors,
     readings_of,
 )
-from training.records import show
+from training.records import show, write_json
 from training.weight_files import write_senses
 
 _PORTION = 1024
@@ -130,13 +129,9 @@ def write_readings(
     if senses is not None:
         # No two files are replaced at once. Whoever is interrupted between them has a judge without
         # readings, and the next run counts every change anew.
-        _write(file, {**entry, "senses": None, "effects": {}})
+        write_json(file, {**entry, "senses": None, "effects": {}}, indent=0)
         entry["senses"] = write_senses(*senses)
-    _write(file, entry)
-
-
-def _write(file: Path, entry: Mapping[str, Any]) -> None:
-    write_atomically(file, f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode())
+    write_json(file, entry, indent=0)
 
 
 def _read_more(judgements: Sequence[Judgement], known: Mapping[str, Sequence[float]]) -> set[str]:

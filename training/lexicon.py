@@ -16,12 +16,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from sears_dsl.tagging.fast.fast_tagger import UNCERTAIN
 from sears_dsl.tagging.fast.weights import AFTER, FORM_KEYS, LOOKUPS
 
 #: Whether it was guessed, how much the first tag prevails (0 to 2), the tags.
 AmbiguityClass: TypeAlias = tuple[bool, int, tuple[int, ...]]
-
-UNCERTAIN = 255
 
 _FORM = FORM_KEYS
 _LOWER_FORM = FORM_KEYS + 1

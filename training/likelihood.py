@@ -29,7 +29,6 @@ from sears_dsl.judge.likelihood import (
     columns_of,
 )
 from sears_dsl.runtime.array_types import Floats
-from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_language_model
 from training.command import run
 from training.judge import (
@@ -41,7 +40,7 @@ from training.judge import (
     kept_sets,
     write_readings,
 )
-from training.records import digest, load_or_compute, show
+from training.records import digest, load_or_compute, show, write_json
 
 _AT_ONCE = 500
 
@@ -88,7 +87,7 @@ def main() -> None:
         command="python -m training.likelihood --keep FOLDER",
         files=beside["provenance"]["sets"],
     )  # fmt: skip
-    write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
+    write_json(arguments.out, document)
     write_readings(cheap, full, judged, shipped, out=arguments.out.with_name("readings_lm.json"))
 
 

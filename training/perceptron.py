@@ -47,6 +47,8 @@ from training.lexicon import Lexicon, make_lexicon, places_of
 #: How often a feature must occur to get weights.
 _SEEN_FORM = 2
 _SEEN_HASHED = 3
+# Below the score of any tag.
+_LEAST_SCORE = -(1 << 62)
 
 
 class Examples(NamedTuple):
@@ -263,7 +265,6 @@ def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, marg
     features = np.zeros(FORM_KEYS + NEIGHBOUR_KEYS + TAG_KEYS + 2 * SIDES + 6, np.int64)
     by_tags = np.zeros(TAG_KEYS, np.int64)
     scores = np.zeros(TAGS, np.int64)
-    around = np.zeros(SIDES, np.int64)
     blocks = inputs.blocks
     wrong = 0
     asked = 0
@@ -287,30 +288,26 @@ def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, marg
             step += 1
             if best == UNCERTAIN:
                 count = 0
-                for index in range(FORM_KEYS + 1):
-                    if inputs.forms[word, index] >= 0:
-                        features[count] = inputs.forms[word, index]
-                        count += 1
-                for index in range(NEIGHBOUR_KEYS):
-                    if inputs.neighbours[place, index] >= 0:
-                        features[count] = inputs.neighbours[place, index]
-                        count += 1
-                tag_keys(inputs.contexts, inputs.classes, place, end, before, second, by_tags)
-                for index in range(TAG_KEYS):
-                    feature = find(by_tags[index], inputs.starts, inputs.keys, inputs.shift)
+                for feature in inputs.forms[word]:
                     if feature >= 0:
                         features[count] = feature
                         count += 1
-                around[0] = place - 1
-                around[1] = place - 2
-                around[2] = place + 1
-                around[3] = place + 2
-                for side in range(SIDES):
+                for feature in inputs.neighbours[place]:
+                    if feature >= 0:
+                        features[count] = feature
+                        count += 1
+                tag_keys(inputs.contexts, inputs.classes, place, end, before, second, by_tags)
+                for key in by_tags:
+                    row_of_key = find(key, inputs.starts, inputs.keys, inputs.shift)
+                    if row_of_key >= 0:
+                        features[count] = row_of_key
+                        count += 1
+                for side, there in enumerate((place - 1, place - 2, place + 1, place + 2)):
                     context = np.int64(BEFORE) if side < 2 else np.int64(AFTER)
                     kind = context
-                    if start <= around[side] < end:
-                        context = np.int64(inputs.contexts[around[side]])
-                        kind = np.int64(inputs.classes[around[side]])
+                    if start <= there < end:
+                        context = np.int64(inputs.contexts[there])
+                        kind = np.int64(inputs.classes[there])
                     features[count] = blocks[0] + context * SIDES + side
                     features[count + 1] = blocks[1] + kind * SIDES + side
                     count += 2
@@ -329,33 +326,25 @@ def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, marg
                 )
                 features[count + 4] = blocks[6] + casing_triple(left, casing, right, casing_of_row)
                 count += 5
-                for tag in range(TAGS):
-                    scores[tag] = 0
-                for index in range(count):
+                scores[:] = 0
+                for feature in features[:count]:
                     for tag in range(TAGS):
-                        scores[tag] += weights[features[index], tag]
-                best = np.int64(0)
-                for tag in range(1, TAGS):
-                    if scores[tag] > scores[best]:
-                        best = np.int64(tag)
+                        scores[tag] += weights[feature, tag]
+                best = np.int64(scores.argmax())
                 right_tag = np.int64(inputs.tags[place])
                 if right_tag >= 0:
                     asked += 1
-                    rival = best
-                    if best == right_tag:
-                        rival = np.int64(-1)
-                        for tag in range(TAGS):
-                            if tag != right_tag and (rival < 0 or scores[tag] > scores[rival]):
-                                rival = np.int64(tag)
-                    else:
-                        wrong += 1
-                    if scores[right_tag] - scores[rival] < margin:
+                    wrong += best != right_tag
+                    right_score = scores[right_tag]
+                    scores[right_tag] = _LEAST_SCORE
+                    rival = scores.argmax()
+                    if right_score - scores[rival] < margin:
                         by = inputs.emphasis[row]
-                        for index in range(count):
-                            weights[features[index], right_tag] += by
-                            weights[features[index], rival] -= by
-                            moved[features[index], right_tag] += by * np.float64(step)
-                            moved[features[index], rival] -= by * np.float64(step)
+                        for feature in features[:count]:
+                            weights[feature, right_tag] += by
+                            weights[feature, rival] -= by
+                            moved[feature, right_tag] += by * np.float64(step)
+                            moved[feature, rival] -= by * np.float64(step)
             mark_before = here
             second = before
             before = best

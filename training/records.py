@@ -6,6 +6,7 @@ import csv
 import datetime
 import hashlib
 import io
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,6 +50,11 @@ def load_or_compute(
     if not file.exists():
         save_arrays(file, compute())
     return load_arrays(file)
+
+
+def write_json(file: Path, document: Mapping[str, Any], *, indent: int = 1) -> None:
+    """Write a document of the package, whole or not at all."""
+    write_atomically(file, f"{json.dumps(document, ensure_ascii=False, indent=indent)}\n".encode())
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:

@@ -47,7 +47,7 @@ def read_texts(
     *, books: Path, reviews: Path, squad: Path, sizes: SilverSizes, seed: int
 ) -> dict[str, list[str]]:
     """The texts to tag, by kind."""
-    generator = random.Random(seed)  # noqa: S311 - a sample, no secret
+    generator = random.Random(seed)
     lines, (paragraphs, questions) = read_books(books), read_squad(squad)
     return {
         "books": generator.sample(lines, min(sizes.books, len(lines))),

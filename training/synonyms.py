@@ -173,7 +173,7 @@ def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) ->
         add(snippets(archive, name), kind, _WORDS)
     lines = books.read_text("utf-8").splitlines()[:_BOOK_LINES]
     lines = [line for line in lines if len(line.split()) in _BOOK_WORDS]
-    random.Random(5).shuffle(lines)  # noqa: S311 - a draw, no secret
+    random.Random(5).shuffle(lines)
     add(lines[:from_books], "books", _BOOK_WORDS)
     for kind in from_data:
         texts = (text for text in texts_of_kind(kind) if text == " ".join(text.split()))
@@ -225,7 +225,7 @@ def places_of_phrases(olds: Iterable[str], kind_of: Mapping[str, str]) -> dict[s
         pattern = re.compile(rf"(?<![\w'’-]){_with_capital_too(old)}(?![\w'’-])")
         matches = ((texts[row], pattern.search(texts[row])) for row in rows[rarest])
         some = [Place(text, *match.span()) for text, match in matches if match]
-        random.Random(old).shuffle(some)  # noqa: S311 - a draw, no secret
+        random.Random(old).shuffle(some)
         of_kind: dict[str, list[Place]] = defaultdict(list)
         for each in some:
             of_kind[kind_of[each.text]].append(each)
@@ -340,14 +340,14 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
     drawn: dict[tuple[Form, str], list[Place]] = {}
     for form, new in pairs_of(list(places), classes):
         some = [each for each in places[form] if not each.upsets_article(new)]
-        random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
+        random.Random(f"{form[0]}{new}").shuffle(some)
         first = {each.text: each for each in reversed(some)}
         drawn[form, new] = list(reversed(first.values()))[:PLACES]
     best: dict[tuple[str, str], list[Place]] = defaultdict(list)
     for (word, _), new in best_first(drawn, most=_FORECAST_PLACES):
         best[word, new] += drawn[(word, _), new]
     for (word, new), some in best.items():
-        random.Random(word + new).shuffle(some)  # noqa: S311 - a draw, no secret
+        random.Random(word + new).shuffle(some)
     write_items(folder, {pair: best[pair][:PLACES] for pair in list(best)[:PAIRS]}, kind_of)
 
 
@@ -441,12 +441,12 @@ def write_items(
     """Write what is to be read into sheets, and what stands where for `fold`."""
     check_unused(folder)
     chosen = list(items)
-    random.Random(3).shuffle(chosen)  # noqa: S311 - a draw, no secret
+    random.Random(3).shuffle(chosen)
     folder.mkdir(parents=True, exist_ok=True)
     sheets = []
     for sheet in range(SHEETS):
         lines = [(pair, each) for pair in chosen[sheet::SHEETS] for each in items[pair]]
-        random.Random(sheet).shuffle(lines)  # noqa: S311 - a draw, no secret
+        random.Random(sheet).shuffle(lines)
         shown = [f"{at}\t{each.shown(new)}\n" for at, ((_, new), each) in enumerate(lines, 1)]
         sheets.append("".join(shown))
         key = [[*pair, kind_of[each.text], *each] for pair, each in lines]

@@ -55,7 +55,7 @@ def joined(sentences: Sequence[Sentence], seed: int) -> list[tuple[tuple[str, ..
             tuple(word for sentence in some for word in sentence.words),
             [tag for sentence in some for tag in numbers(sentence.fine)],
         )
-        for some in in_rows(sentences, random.Random(seed))  # noqa: S311 - a draw, no secret
+        for some in in_rows(sentences, random.Random(seed))
     ]
 
 

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+# What a row in the making has for each word.
+_WORD, _SHAPE, _PAIR, _TOUCHED = range(4)
+
 #: Kinds of edits, and how often each is tried first.
 KINDS = {
     "form": 30,
@@ -341,14 +344,20 @@ def _pick(weights: Any, count: int) -> int:
 
 
 @numba.njit(cache=True)
-def _leave_out(  # noqa: PLR0917 - arrays
-    at: int, gone: int, word: Any, shape: Any, pair: Any, touched: Any, count: int
-) -> None:
-    for to in range(at, count - gone):
-        word[to] = word[to + gone]
-        shape[to] = shape[to + gone]
-        pair[to] = pair[to + gone]
-        touched[to] = touched[to + gone]
+def _drawn(starts: Any, members: Any, group: int) -> int:
+    """One of the members of a group, or -1 if it has none."""
+    low, high = starts[group], starts[group + 1]
+    return members[low + _below(high - low)] if high > low else -1
+
+
+@numba.njit(cache=True)
+def _put(row: Any, at: int, word: int) -> None:
+    row[_WORD, at], row[_PAIR, at], row[_TOUCHED, at] = word, -1, 1
+
+
+@numba.njit(cache=True)
+def _leave_out(row: Any, at: int, gone: int, count: int) -> None:
+    row[:, at : count - gone] = row[:, at + gone : count].copy()
 
 
 @numba.njit(cache=True)
@@ -369,11 +378,14 @@ def _size_of_phrase(e: Any, pair: Any, at: int, count: int) -> int:
 
 
 @numba.njit(cache=True)
-def _edit(  # noqa: PLR0915, PLR0917 - one loop
-    kind: Any, e: Any, word: Any, shape: Any, pair: Any, touched: Any, count: int, room: int,
-    weights: Any,
-) -> int:  # fmt: skip
-    """Make one edit in place; returns the new length, or -1 where the edit does not apply."""
+def _edit(kind: Any, e: Any, row: Any, count: int, weights: Any) -> int:  # noqa: PLR0915 - one loop
+    """Make one edit in place; returns the new length, or -1 where the edit does not apply.
+
+    Args:
+        row: int32 (4, room): words, shapes, pairs, and which words were touched.
+        weights: room for a number for each word.
+    """
+    word, shape, pair, touched = row[_WORD], row[_SHAPE], row[_PAIR], row[_TOUCHED]
     if kind <= 1:
         for at in range(count):
             total = np.float32(0.0)
@@ -399,9 +411,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
                 new = e.strong[_below(len(e.strong))]
         if new == word[at]:
             return -1
-        word[at] = new
-        pair[at] = -1
-        touched[at] = True
+        _put(row, at, new)
         return count
     if kind <= 3:
         at = _below(count)
@@ -410,31 +420,25 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         if kind == 2:
             tag = e.tags[pair[at]]
             if np.random.random() < 0.5:
-                low, high = e.by_tag_starts[tag], e.by_tag_starts[tag + 1]
-                source = e.by_tag[low + _below(high - low)]
-                new, form = e.words[source], e.shapes[source]
+                source = _drawn(e.by_tag_starts, e.by_tag, tag)
+                new, form = e.words[source], np.int32(e.shapes[source])
             else:
-                low, high = e.tag_words_starts[tag], e.tag_words_starts[tag + 1]
-                new, form = e.tag_words[low + _below(high - low)], shape[at]
+                new, form = _drawn(e.tag_words_starts, e.tag_words, tag), shape[at]
         else:
             left = np.random.random() < 0.5
             beside = at - 1 if left else at + 1
             if beside < 0 or beside >= count:
                 return -1
-            low, high = e.by_word_starts[word[beside]], e.by_word_starts[word[beside] + 1]
-            if high == low:
+            place = _drawn(e.by_word_starts, e.by_word, word[beside])
+            source = place + (1 if left else -1)
+            if place < 0 or source < 0 or source >= len(e.words):
                 return -1
-            source = e.by_word[low + _below(high - low)] + (1 if left else -1)
-            if source < 0 or source >= len(e.words):
-                return -1
-            new, form = e.words[source], e.shapes[source]
+            new, form = e.words[source], np.int32(e.shapes[source])
         if new == word[at]:
             return -1
-        word[at] = new
-        pair[at] = -1
+        _put(row, at, new)
         if at > 0:
             shape[at] = form
-        touched[at] = True
         return count
     if kind == 4:
         for at in range(count):
@@ -449,43 +453,33 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         if count - gone < 2:
             return -1
         first_shape = shape[at]
-        _leave_out(at, gone, word, shape, pair, touched, count)
+        _leave_out(row, at, gone, count)
         if at == 0 and first_shape == 1 and shape[0] == 0 and np.random.random() < 0.5:
             shape[0] = 1
         touched[at] = True
         return count - gone
     if kind == 5:
-        if count + 1 > room:
+        if count == row.shape[1]:
             return -1
         at = _below(count)
         if at == 0 and np.random.random() < 0.5:
             return -1
         draw = np.random.random()
-        form = 0
+        form = np.int32(0)
         if draw < 0.15:
             new, form = word[at], shape[at]
         elif draw < 0.4:
             new = e.inserted[_below(len(e.inserted))]
         else:
             beside = word[at - 1] if at else word[at]
-            low, high = e.by_word_starts[beside], e.by_word_starts[beside + 1]
-            if high == low:
+            place = _drawn(e.by_word_starts, e.by_word, beside)
+            source = place + 1
+            if place < 0 or source >= len(e.words):
                 return -1
-            source = e.by_word[low + _below(high - low)] + 1
-            if source >= len(e.words):
-                return -1
-            new, form = e.words[source], e.shapes[source]
-        for to in range(count, at, -1):
-            word[to] = word[to - 1]
-            shape[to] = shape[to - 1]
-            pair[to] = pair[to - 1]
-            touched[to] = touched[to - 1]
-        word[at] = new
-        shape[at] = form
-        if at == 0 and shape[1] == 1:
-            shape[0] = 1
-        pair[at] = -1
-        touched[at] = True
+            new, form = e.words[source], np.int32(e.shapes[source])
+        row[:, at + 1 : count + 1] = row[:, at:count].copy()
+        _put(row, at, new)
+        shape[at] = 1 if at == 0 and shape[1] == 1 else form
         return count + 1
     if kind == 6:
         at = _below(count - 1)
@@ -521,25 +515,12 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             turn = size
         if distance < 1:
             return -1
-        some = high - low
-        words, shapes, pairs, marks = (
-            word[low:high].copy(),
-            shape[low:high].copy(),
-            pair[low:high].copy(),
-            touched[low:high].copy(),
-        )
-        same = True
-        for to in range(some):
-            source = (to + turn) % some
-            if words[source] != words[to]:
-                same = False
-            word[low + to] = words[source]
-            pair[low + to] = pairs[source]
-            touched[low + to] = marks[source]
-            shape[low + to] = shapes[source]
-        if same:
+        before = row[:, low:high].copy()
+        row[:, low : high - turn] = before[:, turn:]
+        row[:, high - turn : high] = before[:, :turn]
+        if (word[low:high] == before[_WORD]).all():
             return -1
-        if low == 0 and shapes[0] == 1:
+        if low == 0 and before[_SHAPE, 0] == 1:
             shape[0] = 1
         touched[low] = True
         touched[min(high, count - 1) if left else high - size] = True
@@ -561,15 +542,13 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         for at in range(last - 1, -1, -1):
             if e.licensors[word[at]] and not touched[at]:
                 if np.random.random() < 0.6:
-                    word[at] = e.plain[_below(len(e.plain))]
-                    pair[at] = -1
-                    touched[at] = True
+                    _put(row, at, e.plain[_below(len(e.plain))])
                     touched[last] = True
                     return count
                 if at == 0:
                     return -1
                 touched[last] = True
-                _leave_out(at, 1, word, shape, pair, touched, count)
+                _leave_out(row, at, 1, count)
                 return count - 1
         if word[count - 1] != e.full_stop and last > 2 and count > 4:
             word[0], word[1] = word[1], word[0]
@@ -582,29 +561,27 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         return -1
     for at in range(1, count):
         if word[at] == e.not_ and e.glued[word[at - 1]] >= 0:
-            word[at - 1] = e.glued[word[at - 1]]
-            pair[at - 1] = -1
-            touched[at - 1] = True
-            _leave_out(at, 1, word, shape, pair, touched, count)
+            _put(row, at - 1, e.glued[word[at - 1]])
+            _leave_out(row, at, 1, count)
             return count - 1
     return -1
 
 
 @numba.njit(cache=True)
-def _name(e: Any, word: Any, shape: Any, pair: Any, count: int) -> None:
+def _name(e: Any, row: Any, count: int) -> None:
     """Replace the pronoun of a reflexive by a name or a noun, so that the sentence stays good."""
+    word = row[_WORD]
     for at in range(1, count):
         anaphor = e.anaphors[word[at]]
         if anaphor < 0:
             continue
         for before in range(at - 1, max(-1, at - 7), -1):
             if e.anaphors[word[before]] == anaphor + 3:
-                low, high = e.stand_in_starts[anaphor], e.stand_in_starts[anaphor + 1]
-                if high > low:
-                    word[before] = e.stand_ins[low + _below(high - low)]
+                stand_in = _drawn(e.stand_in_starts, e.stand_ins, anaphor)
+                if stand_in >= 0:
+                    word[before], row[_PAIR, before] = stand_in, -1
                     if anaphor < 2 or before == 0:
-                        shape[before] = 1
-                    pair[before] = -1
+                        row[_SHAPE, before] = 1
                 return
 
 
@@ -629,43 +606,39 @@ def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
     bad_lengths = np.zeros(size, np.int32)
     touched = np.zeros((size, width), np.bool_)
     weights = np.zeros(width, np.float32)
-    pair = np.zeros(width, np.int32)
     for at in range(size):
         low, high = e.starts[rows[at]], e.starts[rows[at] + 1]
         count = high - low
-        for to in range(count):
-            words[at, to] = e.words[low + to]
-            shapes[at, to] = e.shapes[low + to]
-            pair[to] = e.pairs[low + to]
+        row = np.zeros((4, width), np.int32)
+        row[_WORD] = -1
+        row[_WORD, :count] = e.words[low:high]
+        row[_SHAPE, :count] = e.shapes[low:high]
+        row[_PAIR, :count] = e.pairs[low:high]
         # Write some rows as people type them: no capitals, no mark at the end.
         draw = np.random.random()
         if draw < 0.08:
             for to in range(count):
-                shapes[at, to] = 0 if shapes[at, to] != 4 else 4
-        if np.random.random() < 0.06 and count > 3 and shapes[at, count - 1] == 4:
+                row[_SHAPE, to] = 0 if row[_SHAPE, to] != 4 else 4
+        if np.random.random() < 0.06 and count > 3 and row[_SHAPE, count - 1] == 4:
             count -= 1
-            words[at, count] = -1
-            shapes[at, count] = 0
+            row[_WORD, count] = -1
+            row[_SHAPE, count] = 0
         if np.random.random() < 0.6:
-            _name(e, words[at], shapes[at], pair, count)
+            _name(e, row, count)
         lengths[at] = count
-        bad_words[at] = words[at]
-        bad_shapes[at] = shapes[at]
+        words[at], shapes[at] = row[_WORD], row[_SHAPE]
         draw = np.random.random()
         wanted = 1 if draw < 0.68 else (2 if draw < 0.92 else 3)
         done = 0
         for _ in range(12):
             kind = np.searchsorted(e.kinds, np.random.random())
-            new = _edit(
-                kind, e, bad_words[at], bad_shapes[at], pair, touched[at], count, width, weights
-            )
+            new = _edit(kind, e, row, count, weights)
             if new >= 0:
-                for to in range(new, count):
-                    bad_words[at, to] = -1
-                    touched[at, to] = False
+                row[_WORD, new:count], row[_TOUCHED, new:count] = -1, 0
                 count = new
                 done += 1
                 if done == wanted:
                     break
+        bad_words[at], bad_shapes[at], touched[at] = row[_WORD], row[_SHAPE], row[_TOUCHED] > 0
         bad_lengths[at] = count
     return words, shapes, lengths, bad_words, bad_shapes, bad_lengths, touched

@@ -21,12 +21,12 @@ import numpy as np
 from sears_dsl.api.scoring import paraphrase
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.tagging.inflection import inflect
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Token
 from training.judgements import (
     Judgement,
     in_context,
+    inflected,
     miswritten,
     phrases,
     ruled,
@@ -61,9 +61,9 @@ def unjudged(
         if kind == "paragraphs":
             some = [each for text in of_kind for each in split_sentences(text)]
         fitting = sorted({t for t in some if _WORDS[0] <= len(t.split()) <= _WORDS[1]})
-        random.Random(_SEED).shuffle(fitting)  # noqa: S311 - a draw, no secret
+        random.Random(_SEED).shuffle(fitting)
         chosen += fitting[: texts // len(kinds)]
-    random.Random(_SEED).shuffle(chosen)  # noqa: S311 - a draw, no secret
+    random.Random(_SEED).shuffle(chosen)
     judgements: list[Judgement] = [
         *ruled(chosen, most=20),
         *spoiled(chosen, most=8)[: texts // 2],
@@ -77,15 +77,15 @@ def unjudged(
     for pair in sorted(set(pairs)):
         rewrites.setdefault(pair[0], []).append(pair)
     rewritten, others = list(rewrites), list(rewrites)
-    random.Random(_SEED - 8).shuffle(rewritten)  # noqa: S311 - a draw, no secret
-    random.Random(_SEED - 6).shuffle(others)  # noqa: S311 - a draw, no secret
+    random.Random(_SEED - 8).shuffle(rewritten)
+    random.Random(_SEED - 6).shuffle(others)
     drawn = [pair for text in rewritten[:most] for pair in rewrites[text]]
     return drawn, paraphrases(others[:paraphrased])
 
 
 def neighbours(texts: Sequence[str]) -> list[Pair]:
     """Texts in which one of the nearest words replaces a content word."""
-    generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
+    generator = random.Random(_SEED)
     vectors = load_vectors("minilm")
     words = list(vectors.words[:_FREQUENT])
     numbers = {word: number for number, word in enumerate(words)}
@@ -113,8 +113,7 @@ def neighbours(texts: Sequence[str]) -> list[Pair]:
     for text, token in places:
         options = [word for word in nearest[token.text] if word.isalpha()]
         for word in generator.sample(options, min(_PUT_IN, len(options))):
-            formed = next(iter(inflect(word, None, token.fine).forms), word)
-            new = word if generator.random() < 0.3 else formed
+            new = word if generator.random() < 0.3 else inflected(word, token.fine)
             pairs.append((text, with_article(text[: token.start], new) + new + text[token.end :]))
     return [pair for pair in pairs if pair[0] != pair[1]]
 

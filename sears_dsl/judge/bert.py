@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 import platform
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -44,8 +44,6 @@ from sears_dsl.judge.networks import (
     batches,
     layout_of,
     plain_word,
-    product,
-    sigmoid,
 )
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.runtime.files import parse_json, read_document
@@ -485,16 +483,21 @@ class AdaptedEncoder:
             mean += share * state.numpy()
         return mean, layout
 
-    def product(self, x: Float32Array, name: str) -> Float32Array:
-        """``x @ weights + bias`` by what was learned on top of the encoder."""
-        return product(x, *(self._file.arrays[f"{name}.{each}"] for each in ("weight", "bias")))
+
+def marked_row(words: Iterable[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """The pieces of words between the two marks, and where each word begins."""
+    row, firsts = [_BEGIN], []
+    for pieces in words:
+        firsts.append(len(row))
+        row += pieces
+    return [*row, _END], firsts
 
 
 class DeepNetwork:
     """The deep grammar network, with the weights of a file."""
 
     def __init__(self, file: GrammarFile) -> None:
-        self._encoder = AdaptedEncoder(file)
+        self._encoder, self._output = AdaptedEncoder(file), file.output
         self._numbers: dict[str, int] = {}
         self._pieces: list[list[int]] = []
 
@@ -512,14 +515,8 @@ class DeepNetwork:
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """The log-odds, for each word of each piece, that it was tampered with."""
-        rows, firsts = [], []
-        for piece in pieces:
-            row, first = [_BEGIN], []
-            for number in piece.tolist():
-                first.append(len(row))
-                row += self._pieces[number]
-            rows.append([*row, _END])
-            firsts.append(first)
+        joined = [marked_row(self._pieces[at] for at in piece.tolist()) for piece in pieces]
+        rows, firsts = [row for row, _ in joined], [first for _, first in joined]
         # Rows of like length attend together.
         order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
         odds: dict[int, Float32Array] = {}
@@ -530,6 +527,4 @@ class DeepNetwork:
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
         mean, layout = self._encoder.states(rows)
-        hidden = self._encoder.product(mean, "hidden")
-        hidden *= sigmoid(hidden)
-        return layout.split_pieces(self._encoder.product(hidden, "logit")[:, 0])
+        return layout.split_pieces(self._output(mean, "logit")[:, 0])

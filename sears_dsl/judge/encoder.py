@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -309,7 +309,7 @@ class Encoder:
                 own = np.stack([layer[end - len(pieces[at]) : end] for layer in layers])
                 yield texts[at], _EncodedWindow(pieces[at], offsets[at], own)
 
-    def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _PooledWords:
+    def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _Pooled:
         """Means over the pieces of a span, of its neighbours, of the others, and of all."""
         begins, ends = window.offsets[:, 0], window.offsets[:, 1]
         real = ends > begins
@@ -335,7 +335,7 @@ class Encoder:
         around = self._static[window.pieces[others]].mean(0) if len(others) else static
         words = np.concatenate([means[:, 0], static[None]])
         frequency = float(self.frequencies[pieces].min())
-        return _PooledWords(means, words, around, frequency, len(pieces))
+        return _Pooled(means, words, around, frequency, len(pieces))
 
 
 class _EncodedWindow(NamedTuple):
@@ -346,27 +346,17 @@ class _EncodedWindow(NamedTuple):
     states: Float32Array
 
 
-class _PooledWords(NamedTuple):
-    """What is known of some words in their window, most of it in each layer."""
+class _Pooled(NamedTuple):
+    """What is known of some words in their window, or of those of N places, each an array of N."""
 
     means: Float32Array  # (layers, 5, width): the means that `_AROUND` numbers
     words: Float32Array  # (layers + 1, width): those of the words, at last without context
     around: Float32Array  # (width,): of all other words, without context
-    frequency: float
-    pieces: int
-
-
-class _Pooled(NamedTuple):
-    """The same of N places, each an array of N."""
-
-    means: Float32Array
-    words: Float32Array
-    around: Float32Array
-    frequency: NDArray[np.float64]
-    pieces: NDArray[np.int64]
+    frequency: Any  # float64
+    pieces: Any  # int64
 
     @classmethod
-    def of(cls, places: Sequence[_PooledWords]) -> _Pooled:
+    def of(cls, places: Sequence[_Pooled]) -> _Pooled:
         return cls(*map(np.array, zip(*places, strict=True)))
 
 

@@ -321,38 +321,22 @@ _AFTER_IS = _PASSED | {"a", "an", "the", "no", "so", "very", "too", "all"}
 CLITICS = frozenset(("n't", "nt", "'s", "'m", "'re", "'ve", "'ll", "'d", "ca", "wo", "sha"))
 """Words of contractions."""
 
-# The classes in which two words are compared, each with the column for an exchange.
-_REPLACED = {
-    "negation": "negation",
-    "article": "article replaced",
-    "modal": "auxiliary replaced",
-    "auxiliary": "auxiliary replaced",
-    "question": "question word replaced",
-    "relative": "relative replaced",
-    "pronoun": "pronoun replaced",
-    "determiner": "determiner replaced",
-    "quantifier": "determiner replaced",
-    "degree": "degree replaced",
-    "particle": "adverb replaced",
-    "preposition": "preposition replaced",
-    "conjunction": "conjunction replaced",
-}
-# The same for words without a counterpart, with the amount of evidence.
+# The classes in which two words are compared: the first that both have decides.
+_REPLACED = (
+    "negation", "article", "modal", "auxiliary", "question", "relative", "pronoun", "determiner",
+    "quantifier", "degree", "particle", "preposition", "conjunction",
+)  # fmt: skip
+# What a word without a counterpart counts, by the first of its classes.
 _LONE = {
-    "negation": ("negation", 1.0),
-    "infinitive": ("infinitive added or lost", 1.0),
-    "modal": ("auxiliary added or lost", 1.0),
-    "auxiliary": ("auxiliary added or lost", 1.0),
-    "relative": ("relative added or lost", 0.3),
-    "question": ("question word added or lost", 1.0),
-    "determiner": ("determiner added or lost", 0.7),
-    "pronoun": ("pronoun added or lost", 1.0),
-    "particle": ("adverb added or lost", 0.5),
-    "degree": ("degree added or lost", 1.0),
-    "quantifier": ("determiner added or lost", 0.7),
-    "preposition": ("preposition added or lost", 1.0),
-    "conjunction": ("conjunction added or lost", 0.7),
-}
+    "negation": 1.0, "infinitive": 1.0, "modal": 1.0, "auxiliary": 1.0, "relative": 0.3,
+    "question": 1.0, "determiner": 0.7, "pronoun": 1.0, "particle": 0.5, "degree": 1.0,
+    "quantifier": 0.7, "preposition": 1.0, "conjunction": 0.7,
+}  # fmt: skip
+# Names of classes in columns, where these are others.
+_IN_COLUMNS = {
+    "modal": "auxiliary", "question": "question word", "quantifier": "determiner",
+    "particle": "adverb",
+}  # fmt: skip
 _SLIGHT, _BOOSTER, _NEAR = 0.2, 0.4, 0.5
 _BOOSTERS = range(2, 5)
 _PRESENT = {
@@ -450,15 +434,18 @@ def likeness(old: str, new: str) -> str:
 def counterpart(word: str, others: Sequence[str]) -> tuple[str, str]:
     """The function word of ``others`` that replaces a word, with the column; empty if none does."""
     classes = english().classes(word)
-    for name, column in _REPLACED.items():
-        if name in classes or (name == "auxiliary" and "modal" in classes):
+    for name in _REPLACED:
+        if name in classes:
+            alike = {"auxiliary", "modal"} if name in ("auxiliary", "modal") else {name}
             for other in others:
-                theirs = english().classes(other)
-                if name in theirs or (
-                    column == "auxiliary replaced" and theirs & {"auxiliary", "modal"}
-                ):
-                    return other, column
+                if english().classes(other) & alike:
+                    return other, _column(name, "replaced")
     return "", ""
+
+
+def _column(name: str, how: str) -> str:
+    """The column for words of a class that are ``replaced``, or ``added or lost``."""
+    return name if name == "negation" else f"{_IN_COLUMNS.get(name, name)} {how}"
 
 
 @lru_cache(maxsize=1 << 15)
@@ -497,11 +484,11 @@ def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float
     if "article" in classes:
         return ((f"article {how}", 1.0),)
     strength = english().strength(word)
-    if "negation" not in classes and strength is not None and strength in _BOOSTERS:
+    if "negation" not in classes and strength in _BOOSTERS:
         return (("intensifier added or lost", _BOOSTER),)
-    for name, (column, amount) in _LONE.items():
+    for name, amount in _LONE.items():
         if name in classes and (name != "infinitive" or "VB" in tags_of(following)):
-            return ((column, amount),)
+            return ((_column(name, "added or lost"), amount),)
     return ()
 
 
@@ -573,4 +560,4 @@ def _other_form(pairs: set[tuple[str, str]]) -> str:
 
 def is_known(word: str) -> bool:
     """Whether a list or the inflection tables have a word."""
-    return bool(forms_of(word) or english().classes(word) or english().is_listed(word))
+    return bool(forms_of(word) or english().is_listed(word))

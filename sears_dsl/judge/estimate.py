@@ -24,7 +24,7 @@ from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import readable
 from sears_dsl.judge.bert import AdaptedEncoder
 from sears_dsl.judge.likelihood import window_of
-from sears_dsl.judge.networks import batches, read_grammar_file, sigmoid
+from sears_dsl.judge.networks import batches, read_grammar_file
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
 #: How many numbers a projected piece has, and how many the network sees of a pair.
@@ -77,8 +77,7 @@ class LikelihoodEstimate:
             )
             sizes = np.log1p([span.stop - span.start for span in spans]).astype(np.float32)
             inputs[row] = _inputs(old, new, sizes)
-        hidden = self._encoder.product(inputs, "hidden")
-        estimates = self._encoder.product(hidden * sigmoid(hidden), "output")
+        estimates = self._file.output(inputs, "output")
         more = estimates[:, :1].astype(np.float64)
         columns: Floats = np.hstack([more, estimates[:, 1:], -more])
         return np.clip(columns, 0.0, None)
@@ -89,7 +88,7 @@ class LikelihoodEstimate:
         new.sort(key=lambda text: len(pieces[text]))
         for run in batches([len(pieces[text]) for text in new], _PIECES_AT_ONCE):
             states, layout = self._encoder.states([pieces[text] for text in new[run]])
-            apart = layout.split_pieces(self._encoder.product(states, "project"))
+            apart = layout.split_pieces(self._file.product(states, "project"))
             self._memory.update(zip(new[run], apart, strict=True))
         projected = {text: self._memory[text] for text in pieces}
         for text in pieces:

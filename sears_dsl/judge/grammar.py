@@ -210,25 +210,20 @@ class Grammar:
 
     def _logits(self, texts: Sequence[_EncodedText]) -> list[Float32Array]:
         """The log-odds of each word of each text; each distinct piece is read once."""
-        which = [
-            [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
+        pieces = [
+            [text.numbers[low:high].tobytes() for low, high in pairwise(text.cuts)]
             for text in texts
         ]
-        by_piece: dict[bytes, Float32Array] = {}
-        new: dict[bytes, NDArray[np.int64]] = {}
-        for text, pieces in zip(texts, which, strict=True):
-            for key, low, high in pieces:
-                known = self._memory.get(key)
-                if known is None:
-                    new.setdefault(key, text.numbers[low:high])
-                else:
-                    by_piece[key] = known
-        by_piece.update(zip(new, self.network.logits(list(new.values())), strict=True))
-        self._memory.update((key, by_piece[key]) for key in new)
+        distinct = dict.fromkeys(piece for some in pieces for piece in some)
+        by_piece = {piece: self._memory[piece] for piece in distinct if piece in self._memory}
+        new = [piece for piece in distinct if piece not in by_piece]
+        read = self.network.logits([np.frombuffer(piece, np.int64) for piece in new])
+        self._memory.update(zip(new, read, strict=True))
+        by_piece.update(zip(new, read, strict=True))
         while len(self._memory) > _MOST_PIECES:
             self._memory.popitem(last=False)
         none = np.zeros(0, np.float32)
-        logits = [np.concatenate([none, *(by_piece[key] for key, _, _ in some)]) for some in which]
+        logits = [np.concatenate([none, *(by_piece[each] for each in some)]) for some in pieces]
         for text, text_logits in zip(texts, logits, strict=True):
             text_logits[text.wrong] = np.maximum(text_logits[text.wrong], SURELY_WRONG)
         return logits

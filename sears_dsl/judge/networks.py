@@ -49,6 +49,15 @@ class GrammarFile:
     arrays: Mapping[str, NDArray[np.float32]]
     digest: str
 
+    def product(self, x: Float32Array, name: str) -> Float32Array:
+        """``x @ weights + bias`` by the arrays with this name."""
+        return product(x, self.arrays[f"{name}.weight"], self.arrays[f"{name}.bias"])
+
+    def output(self, x: Float32Array, name: str) -> Float32Array:
+        """The output with this name, behind the hidden layer."""
+        hidden = self.product(x, "hidden")
+        return self.product(hidden * sigmoid(hidden), name)
+
 
 def read_arrays(file: Path, *, sha256: str, beside: str, advice: str) -> dict[str, Any]:
     """The arrays of a file that comes with the package and has this hash, by name.
@@ -239,7 +248,8 @@ class SmallNetwork:
 
     def __init__(self, file: GrammarFile) -> None:
         self._rows = {word: row for row, word in enumerate(file.words)}
-        self._weights = file.arrays
+        self._weights, self._product = file.arrays, file.product
+        self._output = file.output
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
         """What the network sees of each word, its row and its casing, as one number."""
@@ -269,9 +279,7 @@ class SmallNetwork:
             y = self._normal(x, f"blocks.{number}.norm")
             y[~filled] = 0.0
             x += blocks[kind](y, layout, f"blocks.{number}")
-        hidden = self._product(self._normal(x, "norm"), "hidden")
-        hidden *= sigmoid(hidden)
-        return layout.split_pieces(self._product(hidden, "logit")[:, 0])
+        return layout.split_pieces(self._output(self._normal(x, "norm"), "logit")[:, 0])
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
         """Layer norm."""
@@ -279,9 +287,6 @@ class SmallNetwork:
         centred = x - x.mean(1, keepdims=True)
         spread = np.sqrt((centred * centred).mean(1, keepdims=True) + _LEAST_VARIANCE)
         return np.asarray(centred / spread * weight + bias)
-
-    def _product(self, x: Float32Array, name: str) -> Float32Array:
-        return product(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
 
     def _window(self, x: Float32Array, _: Layout, name: str) -> Float32Array:
         """A gated product of each word and those beside it."""

@@ -110,7 +110,6 @@ class Readings:
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
-        unread = Effect(0, 0, 0.0, self.spread)
         senses = self._senses(vectors, len(readings))
         for (original, rewrite, accepted), each, sense in zip(
             readings, odds.tolist(), senses, strict=True
@@ -118,12 +117,12 @@ class Readings:
             names = {change_name(change) for change in changes_of(original, rewrite)}
             if len(names) == 1:
                 [name] = names
-                effect = self.effects.get(name, unread)
+                effect = self._effect(name)
                 beyond = each + effect.at(sense) - effect.mean
                 readings_by_change.setdefault(name, []).append((beyond, accepted))
         effects = dict(self.effects)
         for name, change_readings in readings_by_change.items():
-            effects[name] = _posterior(effects.get(name, unread), change_readings)
+            effects[name] = _posterior(self._effect(name), change_readings)
         content = json.dumps([self.digest, *map(list, readings)]).encode()
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
@@ -164,8 +163,10 @@ class Readings:
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
 
     def _effects(self, changes: Sequence[Change]) -> list[Effect]:
-        unread = Effect(0, 0, 0.0, self.spread)
-        return [self.effects.get(change_name(each), unread) for each in changes]
+        return [self._effect(change_name(each)) for each in changes]
+
+    def _effect(self, name: str) -> Effect:
+        return self.effects.get(name) or Effect(0, 0, 0.0, self.spread)
 
     def _spreads(self, effects: Iterable[Sequence[Effect]]) -> Floats:
         # That of the least u, which no place moves: so bounds stay bounds.

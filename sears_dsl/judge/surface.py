@@ -44,11 +44,11 @@ from sears_dsl.judge.faults import FAULTS, faults
 VERSION = "surface-10"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
+_SIZES = ("places changed", "words changed", "share of words changed")
+
 SURFACE = (
     # how much
-    "places changed",
-    "words changed",
-    "share of words changed",
+    *_SIZES,
     "content words replaced",
     "content words added",
     "content words lost",
@@ -112,12 +112,9 @@ SUPPORT = ("spelling", "contraction", "used alike", "explained")
 """The columns of `support_evidence`: how many words are spelled differently, contracted, expanded,
 or exchanged for one that is used alike; and whether this explains all that differs."""
 
-_AT = {name: place for place, name in enumerate(SURFACE)}
-_SUPPORT_AT = {name: place for place, name in enumerate(SUPPORT)}
-
+_NOTHING = dict.fromkeys(SURFACE, 0.0), dict.fromkeys(SUPPORT, 0.0)
 _WINDOW = 48
 _NEIGHBOURS = 4
-_SIZES = ("places changed", "words changed", "share of words changed")
 _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
 _DOTS = ("..", "…")
@@ -148,7 +145,7 @@ def _compared(original: str, rewrite: str) -> tuple[tuple[float, ...], tuple[flo
     comparison = _Comparison()
     if changes:
         comparison.run(original, rewrite, changes)
-    return tuple(comparison.evidence), tuple(comparison.support)
+    return tuple(comparison.evidence.values()), tuple(comparison.support.values())
 
 
 class _Window(NamedTuple):
@@ -178,7 +175,7 @@ class _Window(NamedTuple):
         abbreviated = place > 0 and line[place - 1].lower() in _ABBREVIATED
         return line[place][0] in _ENDING and not abbreviated
 
-    def capitals(self) -> tuple[int, int]:
+    def capitals(self) -> dict[str, int]:
         """How many sentences begin in lower case; how many inner function words have a capital."""
         missing = inside = 0
         initial = self.begins
@@ -191,7 +188,7 @@ class _Window(NamedTuple):
                     inside += bool(english().classes(word.lower()))
             if first.isalnum() or first in _ENDING:
                 initial = first in _ENDING and self._ends_sentence(place)
-        return missing, inside
+        return {"capital missing": missing, "capital inside": inside}
 
 
 def _window(text: str, start: int, end: int, words: tuple[str, ...]) -> _Window:
@@ -218,20 +215,19 @@ class _Comparison:
     """Collects the evidence on one pair, kind by kind."""
 
     def __init__(self) -> None:
-        self.evidence = [0.0] * len(SURFACE)
-        self.support = [0.0] * len(SUPPORT)
+        self.evidence, self.support = (each.copy() for each in _NOTHING)
         self.sentence = -1  # where the sentence of the present change begins
         self.denials = Counter[int]()  # denials that come or go, by sentence
 
     def add(self, name: str, amount: float = 1.0) -> None:
-        self.evidence[_AT[name]] += amount
+        self.evidence[name] += amount
 
     def add_all(self, amounts: Iterable[tuple[str, float]]) -> None:
         for name, amount in amounts:
             self.add(name, amount)
 
     def agree(self, name: str) -> None:
-        self.support[_SUPPORT_AT[name]] += 1
+        self.support[name] += 1
 
     def run(self, original: str, rewrite: str, changes: Sequence[Change]) -> None:
         """Compare two texts that differ in these changes."""
@@ -257,8 +253,8 @@ class _Comparison:
         self.order(original, rewrite, changes)
         # Two denials in a sentence may cancel out: I don't think he will, I think he won't.
         self.add("opposite", sum(count % 2 for count in self.denials.values()))
-        remainder = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
-        self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not remainder)
+        against = any(tuple(self.evidence.values())[len(_SIZES) :])
+        self.support["explained"] = float(any(self.support.values()) and not against)
 
     def moved(self, changes: Sequence[Change]) -> Counter[str]:
         """The words that leave one place and appear in another."""
@@ -280,16 +276,13 @@ class _Comparison:
 
     def form(self, was: _Window, now: _Window) -> None:
         """Count the faults that the rewrite has and the original has not."""
-        before = faults(was.all, begins=was.begins, ends=was.ends)
+        before = faults(was.all, begins=was.begins, ends=was.ends) | was.capitals()
         words = now.all
         if any(word.startswith(_DOTS) for word in was.all):  # then their number does not matter
             words = tuple("..." if word.startswith(_DOTS) else word for word in words)
-        for kind, count in faults(words, begins=now.begins, ends=now.ends).items():
-            more = count - before.get(kind, 0)
-            self.evidence[_AT[kind]] = max(self.evidence[_AT[kind]], more)
-        names = ("capital missing", "capital inside")
-        for name, count, less in zip(names, now.capitals(), was.capitals(), strict=True):
-            self.evidence[_AT[name]] = max(self.evidence[_AT[name]], count - less)
+        after = faults(words, begins=now.begins, ends=now.ends) | now.capitals()
+        for kind, count in after.items():
+            self.evidence[kind] = max(self.evidence[kind], count - before.get(kind, 0))
 
     def recased(
         self, was: _Window, now: _Window, old: list[str], new: list[str]
@@ -320,7 +313,7 @@ class _Comparison:
         left = [word for word in old if english().classes(word)]
         come = [word for word in new if english().classes(word)]
         following = now.after[0].lower() if now.after else ""
-        denied, opposed = 0, self.evidence[_AT["opposite"]]
+        denied, opposed = 0, self.evidence["opposite"]
         for ours in list(left):
             theirs, name = counterpart(ours, come)
             if name:
@@ -347,8 +340,8 @@ class _Comparison:
             self.add("content words replaced")
             self.add_all(content_evidence(ours, theirs))
         paired = min(len(content_old), len(content_new))
-        if denied % 2 and self.evidence[_AT["opposite"]] > opposed:
-            self.evidence[_AT["opposite"]] = opposed  # unkind, not kind
+        if denied % 2 and self.evidence["opposite"] > opposed:
+            self.evidence["opposite"] = opposed  # unkind, not kind
         elif not content_old + content_new and _IDLE.isdisjoint((*was.words, *now.words)):
             self.denials[self.sentence] += denied
         self.add("content words lost", len(content_old) - paired)
