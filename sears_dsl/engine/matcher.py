@@ -47,7 +47,7 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
+from sears_dsl.engine.rewrite.rewrites import Rewrites, merge_rewrites
 from sears_dsl.engine.rewrite.tag_dependence import writes_by_tags
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import (
@@ -398,7 +398,7 @@ class Matcher:
             few = self._few_rows.rewrites(texts, scope, unrenderable)
             if few is not None:
                 return Rewrites(few, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)
-        parts: list[Sequence[Rewrite] | RewriteColumns] = []
+        parts: list[Sequence[Rewrite]] = []
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
