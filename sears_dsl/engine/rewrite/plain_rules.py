@@ -28,7 +28,14 @@ from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.pieces import is_punctuation
 from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, SILENT
 from sears_dsl.engine.rewrite.renderer import names_casing
-from sears_dsl.engine.rewrite.windows import Characters, characters_of, gaps_of, is_word, words_in
+from sears_dsl.engine.rewrite.windows import (
+    Characters,
+    characters_of,
+    gaps_of,
+    is_word,
+    wide_gaps,
+    words_in,
+)
 from sears_dsl.language.rule import Element, Literal, Piece, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import (
     Flags,
@@ -360,9 +367,8 @@ def write_formats(
     words, word_at = words_in(lows, highs, tokens, dict(formats.words))
     kinds = np.fromiter(map(_kind_of, words), np.uint16, len(words))
     gaps = gaps_of(tokens)
-    wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
-    room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
+    room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide_gaps(gaps, lows, highs)
     described, offsets, becomes, leans = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),

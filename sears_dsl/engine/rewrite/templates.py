@@ -31,8 +31,8 @@ from sears_dsl.engine.rewrite.windows import (
     Characters,
     Look,
     Windows,
-    arrays_of,
     characters_of,
+    gaps_of,
     looks_of,
     neighbours,
 )
@@ -136,8 +136,8 @@ class RenderingTemplates:
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
-        lows, highs = base + some.starts, base + some.ends
-        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
+        lows, highs, gaps = base + some.starts, base + some.ends, gaps_of(tokens)
+        beside = neighbours(some.rows, lows, highs, tokens.starts, gaps, characters)
         reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
         return reaching
 
