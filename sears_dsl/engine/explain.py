@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, WalkState, candidates, is_protected
-from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
-from sears_dsl.engine.rewrite.pieces import Drawing, Instance
+from sears_dsl.engine.rewrite.drawing_rules import unit_edits
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
 from sears_dsl.engine.sentence_units import deleted_places
@@ -109,13 +108,8 @@ def explain(
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
     possible = [each for each in bindings if not is_protected(each, tokens, protected)]
-    spans = [Instance(text, tokens, each).place for each in possible]
-    instances = [
-        UnitInstance(each.start, each.end, spans[at], partial(possible.__getitem__, at))
-        for at, each in enumerate(possible)
-    ]
     edits, missing = unit_edits(
-        Renderer(rule, scope), text, tokens, instances,
+        Renderer(rule, scope), text, tokens, possible,
         first=True, protected=protected, drawing=Drawing(sources=sources),
     )  # fmt: skip
     if edits:
