@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
+from sears_dsl.engine.arrays import headed_sequences, number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
@@ -177,14 +177,7 @@ class RewriteColumns(Sequence[Rewrite]):
             table = np.stack([self.rows, *edits], axis=1)
             ids, examples = number_sequences(table.ravel(), 4 * np.arange(len(self) + 1))
             return ids, examples
-        counts = np.diff(self.edit_offsets)
-        offsets = offsets_of(1 + 3 * counts, np.int64)
-        values = np.empty(offsets[-1], np.int32)
-        values[offsets[:-1]] = self.rows
-        # Before edit k come k others, and the rows of its own and all earlier rewrites.
-        places = 3 * np.arange(len(self.edit_starts)) + 1 + np.repeat(np.arange(len(self)), counts)
-        for column, entries in enumerate(edits):
-            values[places + column] = entries
+        values, offsets = headed_sequences(self.rows, np.diff(self.edit_offsets), *edits)
         ids, examples = number_sequences(values, offsets)
         return ids, examples
 
