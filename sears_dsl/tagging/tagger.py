@@ -17,7 +17,6 @@ from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 if TYPE_CHECKING:
-    from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.fast.fast_tagger import FastCut
 
 # Taggers that are as fast as a look into a cache.
@@ -86,11 +85,18 @@ def identity_of(tagger: Tagger) -> str:
     return f"{tagger.name} {tagger.version}"
 
 
+class TagStore(Protocol):
+    """A store of tagged texts, such as a `TagCache`."""
+
+    def in_front_of(self, tagger: Tagger) -> Tagger:
+        """A tagger with the same output, which asks this one about texts that are not stored."""
+
+
 # ---------------------------------------------------------------- taggers by name
 
 
 def load_tagger(
-    name: str = DEFAULT_TAGGER, *, jobs: int = 1, cache: TagCache | None = None
+    name: str = DEFAULT_TAGGER, *, jobs: int = 1, cache: TagStore | None = None
 ) -> Tagger:
     """The tagger of this name.
 
