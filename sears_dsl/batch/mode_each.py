@@ -191,7 +191,7 @@ class _Spans:
                 self.moved += map(self._values, part.rows.tolist())
             return part
         untouching: list[int] = []
-        for place, rewrite in enumerate(part.rewrites()):
+        for place, rewrite in enumerate(part):
             row = rewrite.row
             new = moved_values(self._batch, row, rewrite.original, SpanMap(rewrite.edits), specs)
             if not isinstance(new, str):
@@ -245,7 +245,7 @@ def _count(tally: Tally, rewrites: RewriteColumns, rule_ids: Sequence[str]) -> N
     # Two of each rule: the first, and the next one if it is of the same rule.
     seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
     chosen = order[np.concatenate([begins, seconds])]
-    for rewrite in rewrites.select(chosen.astype(np.int32)).rewrites():
+    for rewrite in rewrites.select(chosen.astype(np.int32)):
         example = TallyExample(rewrite.original, rewrite.text, rewrite.edits)
         tally.of(rule_ids[rewrite.rule]).examples.append(example)
 
@@ -270,9 +270,7 @@ class EditColumn(JsonColumn):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return list(self)[index]
-        place = range(len(self))[index]
-        [rewrite] = self._columns.part(place, place + 1)
-        return list(map(list, rewrite.edits))
+        return list(map(list, self._columns[index].edits))
 
     def __iter__(self) -> Iterator[Any]:
         return (list(map(list, edits)) for edits in self._columns.edits())

@@ -27,6 +27,7 @@ from sears_dsl.runtime.array_types import (
     UInt8Array,
     UInt32Array,
     UInt64Array,
+    offsets_of,
 )
 from sears_dsl.runtime.kernels import kernel
 
@@ -305,6 +306,27 @@ def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int6
             slot = (slot + 1) & np.int64(size - 1)
         numbers[sequence] = number
     return numbers, examples[:distinct].copy()
+
+
+def headed_sequences(
+    heads: Int32Array, counts: NDArray[np.integer], *columns: Int32Array
+) -> tuple[Int32Array, Int64Array]:
+    """Sequences for `number_sequences`: a head each, then the columns of so many members.
+
+    Example:
+        >>> values, offsets = headed_sequences(np.array([7, 8]), np.array([2, 0]), np.array([1, 2]))
+        >>> values.tolist(), offsets.tolist()
+        ([7, 1, 2, 8], [0, 3, 4])
+    """
+    width = len(columns)
+    offsets = offsets_of(1 + width * counts, np.int64)
+    values = np.empty(offsets[-1], np.int32)
+    values[offsets[:-1]] = heads
+    # Before member k come k others, and the heads of its own and all earlier sequences.
+    places = 1 + width * np.arange(counts.sum()) + np.repeat(np.arange(len(counts)), counts)
+    for column, entries in enumerate(columns):
+        values[places + column] = entries
+    return values, offsets
 
 
 def first_alike(*columns: Int32Array) -> Int32Array:

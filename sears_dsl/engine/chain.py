@@ -121,7 +121,7 @@ class _Underway:
     def take(self, rewrites: RewriteColumns) -> Int32Array:
         """Take the rewrites, at most one for each row; return the rows that took theirs."""
         if self._is_bound:
-            passed = map(self._passes, rewrites.rewrites())
+            passed = map(self._passes, rewrites)
             rewrites = rewrites.select(np.flatnonzero(list(passed)).astype(np.int32))
         texts = self.texts
         for row, text in zip(rewrites.rows.tolist(), rewrites.each_text(), strict=True):

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, WalkState, candidates
-from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
-from sears_dsl.engine.rewrite.pieces import Drawing, Instance
+from sears_dsl.engine.rewrite.drawing_rules import unit_edits
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
 from sears_dsl.engine.sentence_units import deleted_places
@@ -107,13 +106,8 @@ def explain(
         stops.append(_Stop(state, element, position))
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
-    places = [Instance(text, tokens, each).place for each in bindings]
-    instances = [
-        UnitInstance(each.start, each.end, places[at], partial(bindings.__getitem__, at))
-        for at, each in enumerate(bindings)
-    ]
     edits, missing = unit_edits(
-        Renderer(rule, scope), text, tokens, instances,
+        Renderer(rule, scope), text, tokens, bindings,
         first=True, protected=(), drawing=Drawing(sources=sources),
     )  # fmt: skip
     if edits:

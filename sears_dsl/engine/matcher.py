@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,7 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
+from sears_dsl.engine.rewrite.rewrites import Rewrites, merge_rewrites
 from sears_dsl.engine.rewrite.tag_dependence import writes_by_tags
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import (
@@ -61,7 +61,6 @@ from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.language.words import LARGEST_SEED
 from sears_dsl.tagging.tagger import (
-    CutTexts,
     CuttingTagger,
     Tagger,
     as_tagger,
@@ -69,6 +68,9 @@ from sears_dsl.tagging.tagger import (
     load_tagger,
 )
 from sears_dsl.tagging.tokens import Tokens, cut_contractions
+
+if TYPE_CHECKING:
+    from sears_dsl.tagging.fast.fast_tagger import FastCut
 
 _FEW_ROWS = 4
 
@@ -398,7 +400,7 @@ class Matcher:
             few = self._few_rows.rewrites(texts, scope, unrenderable)
             if few is not None:
                 return Rewrites(few, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)
-        parts: list[Sequence[Rewrite] | RewriteColumns] = []
+        parts: list[Sequence[Rewrite]] = []
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
             matches = search(self.program, tokens, extent=scope, protected=spans, jobs=jobs)
@@ -491,7 +493,7 @@ class Matcher:
             The rows and their tokens: first the rows that need no tags, then those that do. Rows
             that no rule can match are left out.
         """
-        cut: CutTexts | None = None
+        cut: FastCut | None = None
         if not prefilter:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS)
         elif len(texts) <= _FEW_ROWS:
@@ -514,7 +516,7 @@ class Matcher:
         self,
         texts: Sequence[str],
         rows: NDArray[np.int64],
-        cut: CutTexts | None,
+        cut: FastCut | None,
         *,
         tagged: bool,
         again: bool,

@@ -27,7 +27,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from sears_dsl.errors import CacheError, TaggerError, UsageError
-from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.runtime.array_types import Int32Array, Int64Array
 from sears_dsl.runtime.database import Database, pragma, rows_of, transaction
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, text_groups
@@ -112,14 +112,14 @@ CREATE TABLE texts (
             blobs = [stored[key] for key in keys if key in stored]
             stored_texts = [text for text, key in zip(texts, keys, strict=True) if key in stored]
             cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
-            if not _lie_in_order(cells, blobs, stored_texts):
+            row_offsets = np.cumsum([0, *(len(blob) // _TOKEN_BYTES for blob in blobs)])
+            if not _lie_in_order(cells, row_offsets, stored_texts):
                 raise self.damaged()
             numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
             pairs = self._tag_pairs(connection, numbers.tolist())
-        counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
         return present, Tokens.from_spans(
             stored_texts,
-            row_offsets=np.cumsum([0, *counts]).astype(np.int32),
+            row_offsets=row_offsets.astype(np.int32),
             starts=cells[:, 0].astype(np.int32),
             ends=cells[:, 1].astype(np.int32),
             tag_ids=tag_ids.astype(np.int32),
@@ -308,10 +308,9 @@ def _blobs(connection: sqlite3.Connection, tokens: Tokens) -> list[bytes]:
     return [packed[low:high] for low, high in pairwise(cuts)]
 
 
-def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:
+def _lie_in_order(cells: Int32Array, row_offsets: Int64Array, texts: Sequence[str]) -> bool:
     """Whether tokens lie in their texts, one behind the other; kernels rely on it."""
-    counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
-    row = np.repeat(np.arange(len(texts)), counts)
+    row = np.repeat(np.arange(len(texts)), np.diff(row_offsets))
     starts, ends = cells[:, 0], cells[:, 1]
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     behind = (starts[1:] >= ends[:-1]) | (row[1:] != row[:-1])

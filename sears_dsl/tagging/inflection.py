@@ -186,18 +186,16 @@ class _Lemminflect:
             if getattr(sys.modules.get(name), "__version__", None) is None:
                 sys.modules.pop(name, None)
 
-        def class_and_lemmas(line: str) -> tuple[str, tuple[str, ...]]:
+        def lemmas_of(line: str) -> dict[str, tuple[str, ...]]:
             _, category, lemmas = line.split(",")
-            return self._class_of(category), tuple(lemmas.split("/"))
+            return {self._class_of(category): tuple(lemmas.split("/"))}
 
         def forms_of(line: str) -> dict[str, tuple[str, ...]]:
             forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
             return forms
 
         # Without these attributes, each of them would load its file.
-        self._lemmas.lemma_dict = _LazyTable(
-            config.lemma_lu_fn, lambda line: dict([class_and_lemmas(line)]), {}
-        )
+        self._lemmas.lemma_dict = _LazyTable(config.lemma_lu_fn, lemmas_of, {})
         self._forms.infl_dict = _LazyTable(
             config.inflection_lu_fn, forms_of, form_lines.updateForAuxMod({})
         )

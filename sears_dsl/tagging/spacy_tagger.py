@@ -55,24 +55,16 @@ class CoarseTags:
 
     def of(self, words: Codes, fine: Codes) -> Codes:
         """The coarse tag of each token, from its word and its fine tag."""
-        if not len(words):
-            return words
-        tags, tag_ids = np.unique(fine, return_inverse=True)
-        forms, form_ids = np.unique(words, return_inverse=True)
-        pairs, pair_ids = np.unique(form_ids * len(tags) + tag_ids, return_inverse=True)
-        keys = list(
-            zip(forms[pairs // len(tags)].tolist(), tags[pairs % len(tags)].tolist(), strict=True)
-        )
-        unseen = [key for key in keys if key not in self._known]
+        pairs = list(zip(words.tolist(), fine.tolist(), strict=True))
+        unseen = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if unseen:
             if len(self._known) > _MOST_PAIRS:
                 self._known.clear()
-                unseen = keys
+                unseen = list(dict.fromkeys(pairs))
             questions = np.array(unseen, np.uint64)
             answers = self._ask(questions[:, 0], questions[:, 1]).tolist()
             self._known.update(zip(unseen, answers, strict=True))
-        coarse: Codes = np.array([self._known[key] for key in keys], np.uint64)[pair_ids]
-        return coarse
+        return np.array([self._known[pair] for pair in pairs], np.uint64)
 
 
 def needs_no_context(patterns: list[Mapping[str, Any]]) -> bool:
@@ -388,21 +380,17 @@ def _collect(
     if ruler is not None:
         columns[:, 4] = ruler.of(columns[:, 6], columns[:, 3])
     starts = columns[:, 0].astype(np.int32)
-    fine, fine_ids = np.unique(columns[:, 3], return_inverse=True)
-    coarse, coarse_ids = np.unique(columns[:, 4], return_inverse=True)
-    pairs, tag_ids = np.unique(coarse_ids * len(fine) + fine_ids, return_inverse=True)
+    pairs: dict[tuple[int, int], int] = {}
+    tags = zip(columns[:, 4].tolist(), columns[:, 3].tolist(), strict=True)
+    tag_ids = [pairs.setdefault(pair, len(pairs)) for pair in tags]
     strings = nlp.vocab.strings
-    spelled = [
-        (strings[int(coarse[pair // len(fine)])], strings[int(fine[pair % len(fine)])])
-        for pair in pairs.tolist()
-    ]
     return Tokens.from_spans(
         texts,
         row_offsets=np.cumsum([0, *map(len, words)]).astype(np.int32),
         starts=starts,
         ends=starts + columns[:, 1].astype(np.int32),
-        tag_ids=tag_ids.astype(np.int32),
-        tag_pairs=spelled,
+        tag_ids=np.array(tag_ids, np.int32),
+        tag_pairs=[(strings[coarse], strings[fine]) for coarse, fine in pairs],
     )
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Protocol, cast, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, UsageError, check_text
 from sears_dsl.tagging.fast.cutting import LANGUAGES
-from sears_dsl.tagging.fast.vocabulary import WordKinds
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
+
+if TYPE_CHECKING:
+    from sears_dsl.tagging.fast.fast_tagger import FastCut
 
 # Taggers that are as fast as a look into a cache.
 _QUICK = ("fast", "pinned")
@@ -68,7 +67,7 @@ class CuttingTagger(Protocol):
     rows are matched as lists, which are made faster than arrays.
     """
 
-    def cut(self, texts: Sequence[str], *, again: bool = False) -> CutTexts:
+    def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
         """Texts that are cut, to be searched for words and tagged.
 
         With ``again``, most of them were cut just before, in this order, or will be soon.
@@ -79,19 +78,6 @@ class CuttingTagger(Protocol):
 
     def list_tagged(self, text: str) -> ListedTokens | None:
         """What `tag` gives for one text; None where `tag` has to be called."""
-
-
-class CutTexts(Protocol):
-    """Texts that are cut into tokens once, whatever is asked of them afterwards."""
-
-    def with_words(self, words: WordKinds) -> NDArray[np.bool_]:
-        """For each text, whether it has a token that is one of some words."""
-
-    def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:
-        """What `tokenize` gives for some of the texts, or all."""
-
-    def tagged(self, rows: NDArray[np.int64] | None = None) -> Tokens:
-        """What `tag` gives for some of the texts, or all."""
 
 
 def identity_of(tagger: Tagger) -> str:

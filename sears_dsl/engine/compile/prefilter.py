@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from ahocorasick_rs import AhoCorasick
@@ -25,8 +25,10 @@ from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.errors import HALF_CHARACTER, readable
 from sears_dsl.tagging.fast.vocabulary import WordKinds
-from sears_dsl.tagging.tagger import CutTexts
 from sears_dsl.tagging.tokens import contraction
+
+if TYPE_CHECKING:
+    from sears_dsl.tagging.fast.fast_tagger import FastCut
 
 NOTHING = 0
 TOKENS = 1
@@ -73,7 +75,7 @@ class Prefilter:
         tiers = (tier for tier, scanner in self._scanners.items() if scanner.occurs(folded))
         return max(tiers, default=self.least)
 
-    def tiers(self, texts: Sequence[str], *, cut: CutTexts | None = None) -> NDArray[np.uint8]:
+    def tiers(self, texts: Sequence[str], *, cut: FastCut | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
         No rule can change a row of tier `NOTHING`, and only rules that read no tags can change one

@@ -67,7 +67,8 @@ class _New(NamedTuple):
 
     become: NDArray[np.int8]
     points: NDArray[np.uint32]
-    bounds: NDArray[np.int64]
+    starts: NDArray[np.int64]  # where the code points of each begin
+    ends: NDArray[np.int64]
 
 
 def noise_batch(
@@ -183,25 +184,22 @@ class NoiseBatch(NamedTuple):
             count = len(new) if count == ALL else count
             what = what._replace(points=new)
             become = kernels.look_alike(share, count, tried, where, what, *_look_alike_tables())
-            return _New(become, new, np.zeros(0, np.int64))
+            return _New(become, new, what.starts, what.ends)
         kind = kernels.TYPO if noise.kind == "typo" else TYPING_KINDS.index(noise.kind)
         if noise.share is None:
             count = 0 if noise.places == ALL else noise.places
-            return _New(*kernels.misspell(kind, count, tried, where, what, _key_table()))
-        share = noise.share
-        return _New(*kernels.misspell_share(kind, share, tried, able, where, what, _key_table()))
+            new = kernels.misspell(kind, count, tried, where, what, _key_table())
+        else:
+            share = noise.share
+            new = kernels.misspell_share(kind, share, tried, able, where, what, _key_table())
+        become, points, bounds = new
+        return _New(become, points[: bounds[-1]], bounds[:-1], bounds[1:])
 
     def _texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
         """The new texts of the instances that change, with those that the kernels leave."""
         at_all = np.flatnonzero(new.become == kernels.CHANGED)
-        points = new.points
-        if self.noise.kind == "homoglyph":
-            lows, highs = self.what.starts[at_all], self.what.ends[at_all]
-        else:
-            lows, highs = new.bounds[at_all], new.bounds[at_all + 1]
-            points = points[: new.bounds[-1]]
-        written = points.tobytes().decode("utf-32-le", "surrogatepass")
-        bounds = zip(lows.tolist(), highs.tolist(), strict=True)
+        written = new.points.tobytes().decode("utf-32-le", "surrogatepass")
+        bounds = zip(new.starts[at_all].tolist(), new.ends[at_all].tolist(), strict=True)
         places = zip(at_all.tolist(), bounds, strict=True)
         return {at: written[low:high] for at, (low, high) in places} | self._plain_texts(new, able)
 

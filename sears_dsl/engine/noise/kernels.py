@@ -140,15 +140,10 @@ def look_alike(  # noqa: PLR0917
     places, offsets, unit_keys, bases = where
     starts, ends, points, _ = what
     become = np.zeros(tried.shape[0], np.int8)
-    most = np.int64(0)
-    for unit in range(offsets.shape[0] - 1):
-        size = np.int64(0)
-        for at in range(offsets[unit], offsets[unit + 1]):
-            size += ends[at] - starts[at]
-        most = max(most, size)
-    numbers = np.empty(most, np.uint64)
-    spots = np.empty(most, np.int64)
-    owners = np.empty(most, np.int64)
+    size = (ends - starts).sum()
+    numbers = np.empty(size, np.uint64)
+    spots = np.empty(size, np.int64)
+    owners = np.empty(size, np.int64)
     for unit in range(offsets.shape[0] - 1):
         state = mixed(bases[PLACE], unit_keys[unit])
         able, counted = np.int64(0), np.int64(0)
@@ -305,12 +300,10 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
     starts, ends, points, foreign = what
     become = np.zeros(tried.shape[0], np.int8)
     bounds = np.zeros(tried.shape[0] + 1, np.int64)
-    size, widest = np.int64(0), np.int64(0)
+    widest = np.int64(0)
     for at in range(tried.shape[0]):
-        if tried[at]:
-            size += 2 * (ends[at] - starts[at])
-            widest = max(widest, ends[at] - starts[at])
-    written = np.empty(size, np.uint32)
+        widest = max(widest, ends[at] - starts[at])
+    written = np.empty(2 * (ends - starts).sum(), np.uint32)
     covered = np.empty(widest, np.bool_)
     slips = np.empty(widest, np.int8)
     numbers = np.empty((4, widest), np.uint64)
@@ -400,13 +393,10 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
     starts, ends, points, foreign = what
     become = np.zeros(tried.shape[0], np.int8)
     bounds = np.zeros(tried.shape[0] + 1, np.int64)
-    size, widest = np.int64(0), np.int64(0)
+    widest = np.int64(0)
     for unit in range(offsets.shape[0] - 1):
-        low, high = starts[offsets[unit]], ends[offsets[unit + 1] - 1]
-        widest = max(widest, high - low)
-        for at in range(offsets[unit], offsets[unit + 1]):
-            size += 2 * (ends[at] - starts[at])
-    written = np.empty(size, np.uint32)
+        widest = max(widest, ends[offsets[unit + 1] - 1] - starts[offsets[unit]])
+    written = np.empty(2 * (ends - starts).sum(), np.uint32)
     covered = np.empty(widest, np.bool_)
     slips = np.empty(widest, np.int8)
     numbers = np.empty(widest, np.uint64)

@@ -18,8 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -49,26 +48,11 @@ from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.tagging.tokens import Token, Tokens
 
 
-@dataclass(frozen=True)
-class UnitInstance:
-    """An instance, bound to its tokens when it is first asked; under a rate most never are."""
-
-    start: int  # its first token
-    end: int  # one past its last
-    place: int  # its first character in the unit; for an insertion, where it goes
-    bind: Callable[[], Binding]  # gives its elements
-
-    @cached_property
-    def binding(self) -> Binding:
-        """Its elements."""
-        return self.bind()
-
-
 def unit_edits(
     renderer: Renderer,
     text: str,
     tokens: Sequence[Token],
-    instances: Sequence[UnitInstance],
+    instances: Sequence[Binding],
     *,
     first: bool,
     protected: Spans = (),
@@ -81,29 +65,28 @@ def unit_edits(
     rate = renderer.rule.metadata.rate
     if rate is None and not renderer.has_shares:
         return rendering.render_untouching(
-            renderer, text, tokens, [each.binding for each in instances],
-            first=first, protected=protected, drawing=drawing,
-        )  # fmt: skip
+            renderer, text, tokens, instances, first=first, protected=protected, drawing=drawing
+        )
     # An instance becomes the same alone and among others, unless a share is drawn over all of them.
     alone = replace(drawing, written={})
     new_texts: dict[tuple[int, int], str | Unrendered] = {}
+    edits_alone: dict[tuple[int, int], Rendered] = {}
 
-    def written(binding: Binding) -> str | Unrendered:
+    def rendered(binding: Binding) -> Rendered:
         place = (binding.start, binding.end)
-        if place not in new_texts:
-            new_texts[place] = renderer.new_text(text, tokens, binding, alone)
-        return new_texts[place]
-
-    @cache
-    def rendered(instance: UnitInstance) -> Rendered:
-        binding = instance.binding
-        new = written(binding)
-        return renderer.render(text, tokens, binding, new=new, protected=protected)
+        if place not in edits_alone:
+            new = new_texts[place] = renderer.new_text(text, tokens, binding, alone)
+            edit = renderer.render(text, tokens, binding, new=new, protected=protected)
+            edits_alone[place] = edit
+        return edits_alone[place]
 
     possible = _possible(instances, protected, rendered)
     draw = renderer.drawing(drawing).draw
     if rate is not None:
-        tried = _until_enough(rate, text, possible, rendered, draw)
+        places = [(Instance(text, tokens, each).place, 0) for each in possible]
+        ranks = zip(numbers(draw, "rate", text, places), range(len(possible)), strict=True)
+        count = how_many(rate, len(possible), number(draw, "rate share", text))
+        tried = _until_enough(count, [possible[at] for _, at in sorted(ranks)], rendered)
     else:
         tried = possible[:1] if first else possible
     missing = [why for each in tried if isinstance(why := rendered(each), Unrendered)]
@@ -114,27 +97,21 @@ def unit_edits(
     if renderer.has_shares:
         of_shares = _shares(renderer, text, tokens, tried, replace(drawing, draw=draw))
         drawing = replace(drawing, written=of_shares)
-    able = [each.binding for each in tried if isinstance(rendered(each), Edit)]
+    able = [each for each in tried if isinstance(rendered(each), Edit)]
     edits, _ = rendering.render_untouching(
         renderer, text, tokens, able, protected=protected, drawing=drawing,
-        new_text=None if renderer.has_shares else written,
+        new_text=None if renderer.has_shares else lambda each: new_texts[each.start, each.end],
     )  # fmt: skip
     return edits, missing
 
 
 def _possible(
-    instances: Sequence[UnitInstance],
-    protected: Spans,
-    rendered: Callable[[UnitInstance], Rendered],
-) -> list[UnitInstance]:
+    instances: Sequence[Binding], protected: Spans, rendered: Callable[[Binding], Rendered]
+) -> list[Binding]:
     """The instances that do not overlap, leftmost first, and would touch nothing protected."""
     left, reach = list(instances), Reach(protected)
     while True:
-        possible: list[UnitInstance] = []
-        for instance in left:
-            last = possible[-1] if possible else None
-            if last is None or instance.start >= max(last.end, last.start + 1):
-                possible.append(instance)
+        possible = rendering.without_overlaps(left)
         edits = ((each, rendered(each)) for each in possible if protected)
         touching = (
             each
@@ -148,21 +125,15 @@ def _possible(
 
 
 def _until_enough(
-    rate: int,
-    text: str,
-    possible: Sequence[UnitInstance],
-    rendered: Callable[[UnitInstance], Rendered],
-    draw: Draw,
-) -> list[UnitInstance]:
-    """Instances in the order of their random numbers, until a share of all can be rewritten."""
-    left = how_many(rate, len(possible), number(draw, "rate share", text))
-    ranks = numbers(draw, "rate", text, [(each.place, 0) for each in possible])
-    tried: list[UnitInstance] = []
-    for _, at in sorted(zip(ranks, range(len(possible)), strict=True)):
-        if not left:
+    count: int, ordered: Sequence[Binding], rendered: Callable[[Binding], Rendered]
+) -> list[Binding]:
+    """The first instances, until so many of them can be rewritten."""
+    tried: list[Binding] = []
+    for each in ordered:
+        if not count:
             break
-        tried.append(possible[at])
-        left -= isinstance(rendered(possible[at]), Edit)
+        tried.append(each)
+        count -= isinstance(rendered(each), Edit)
     return tried
 
 
@@ -170,7 +141,7 @@ def _shares(
     renderer: Renderer,
     text: str,
     tokens: Sequence[Token],
-    tried: Sequence[UnitInstance],
+    tried: Sequence[Binding],
     seeded: Drawing,
 ) -> dict[tuple[int, int], dict[int, str]]:
     """What each function with a share makes of all the text that it is given."""
@@ -178,7 +149,7 @@ def _shares(
     seeded = replace(seeded, written=known)
     for call in renderer.noise_calls:
         if call.noise.share is not None:
-            instances = [Instance(text, tokens, each.binding, seeded) for each in tried]
+            instances = [Instance(text, tokens, each, seeded) for each in tried]
             texts = [(instance.place, call.input_of(instance)) for instance in instances]
             placed = [PlacedText(place, new) for place, new in texts if isinstance(new, str)]
             known[call.key] = change_share(call.noise, call.noise.share, placed, text, seeded.draw)
@@ -213,7 +184,7 @@ def rewrites_by_unit(
 
 def _instances(
     compiled: CompiledRules, tokens: Tokens, matches: Matches, run: rendering.RenderingRun
-) -> Iterator[tuple[int, int, list[UnitInstance]]]:
+) -> Iterator[tuple[int, int, list[Binding]]]:
     """Row and rule of each unit that has matches, and the instances there.
 
     In rows that protect something, instances that overlap others are included.
@@ -226,7 +197,7 @@ def _instances(
     wide = {row for row, _ in groups if run.extent is not None and protected and protected[row]}
     for (row, rule), indices in groups.items():
         if row not in wide:
-            yield row, rule, _as_instances(compiled, tokens, matches, indices)
+            yield row, rule, [compiled.binding(tokens, matches, index) for index in indices]
     if not wide:
         return
     rows = sorted(wide)
@@ -238,21 +209,7 @@ def _instances(
         if at in groups:
             others.setdefault(at, []).append(index)
     for (row, rule), indices in others.items():
-        yield row, rule, _as_instances(compiled, part, every, indices)
-
-
-def _as_instances(
-    compiled: CompiledRules, tokens: Tokens, matches: Matches, indices: list[int]
-) -> list[UnitInstance]:
-    """Matches as instances, each with its own binding once it is asked for."""
-    some = matches.select(np.array(indices, np.int64))
-    columns = (some.starts, some.ends, first_characters(tokens, some))
-    return [
-        UnitInstance(start, end, place, partial(compiled.binding, tokens, matches, index))
-        for index, start, end, place in zip(
-            indices, *(column.tolist() for column in columns), strict=True
-        )
-    ]
+        yield row, rule, [compiled.binding(part, every, index) for index in indices]
 
 
 def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:

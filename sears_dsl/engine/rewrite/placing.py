@@ -509,40 +509,37 @@ class RowEdits:
         if not isinstance(edit, Edit):
             self._last = None
             return edit, False
-        joint, both = None, span
-        if self._last is not None and self._last.new == span.new:
-            both = self._last._replace(end=span.end)
-            joint = self._together(both, span, edit, around)
+        joint = self._together(span, edit, around)
         if joint is not None:
-            edit, span = joint, both
+            edit, span = joint
             self.edits.pop()
         self.edits.append(edit)
         self._last = span
         return edit, joint is not None
 
     def _together(
-        self, both: Replaced, span: Replaced, edit: Edit, around: Surroundings
-    ) -> Edit | None:
+        self, span: Replaced, edit: Edit, around: Surroundings
+    ) -> tuple[Edit, Replaced] | None:
         """One edit for a span and the last one, if the two have only marks between that went.
 
-        An edit that touches a protected span takes no other along: it is left out by itself.
+        New text of both also has to be gone, with a mark behind it. An edit that touches a
+        protected span takes no other along: it is left out by itself.
         """
-        last = self._last
-        if last is None or (span.new and not self._meets_mark(edit)):
+        text, last = self._text, self._last
+        if last is None or last.new != span.new:
             return None
-        between = self._text[last.end : span.start]
-        if any(map(str.isalnum, between)) or self._text[around.limit : span.start].strip():
+        if span.new and (edit.new.strip() or not spacing.meets_mark(text, edit.end)):
+            return None
+        if any(map(str.isalnum, text[last.end : span.start])):
             return None
         before = self.edits[-1]
+        if text[before.end : span.start].strip():
+            return None
         if Reach(self._protected).touches(before.start, before.end):
             return None
-        earlier = around._replace(before=self.edits[:-1])
-        joint = self._placing.placed(self._text, both, earlier)
-        return joint if isinstance(joint, Edit) else None
-
-    def _meets_mark(self, edit: Edit) -> bool:
-        """Whether nothing of an edit stands between what was written before it and a mark."""
-        return not edit.new.strip() and spacing.meets_mark(self._text, edit.end)
+        both = last._replace(end=span.end)
+        joint = self._placing.placed(text, both, around._replace(before=self.edits[:-1]))
+        return (joint, both) if isinstance(joint, Edit) else None
 
 
 def _ends_anew(old: str, new: str) -> bool:

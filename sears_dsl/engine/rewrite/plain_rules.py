@@ -21,17 +21,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import grown, number_sequences
-from sears_dsl.engine.compile.rule_parts import RuleParts
+from sears_dsl.engine.arrays import grown, headed_sequences, number_sequences
+from sears_dsl.engine.compile.rule_parts import NumberedParts, RuleParts
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.pieces import is_punctuation
 from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, SILENT
 from sears_dsl.engine.rewrite.renderer import names_casing
-from sears_dsl.engine.rewrite.windows import Characters, characters_of, gaps_of, is_word, words_in
+from sears_dsl.engine.rewrite.windows import (
+    Characters,
+    characters_of,
+    gaps_of,
+    is_word,
+    wide_gaps,
+    words_in,
+)
 from sears_dsl.language.rule import Element, Literal, Piece, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import (
-    Flags,
     Growing,
     Int32Array,
     Int64Array,
@@ -122,7 +128,9 @@ class PlainRules:
 
     def describe(self, rules: NDArray[np.int64], heads: Int32Array) -> RuleDescriptions:
         """Tell which rules write alike."""
-        values, offsets = _describe(heads, *self._parts_of(rules))
+        pieces, again = self._pieces_of(rules)
+        written = self._pieces.of(pieces.numbers)[pieces.numbers, _WRITTEN]
+        values, offsets = headed_sequences(heads, np.diff(pieces.offsets), written, again)
         numbers, examples = number_sequences(values, offsets)
         bounds = zip(offsets[examples].tolist(), offsets[examples + 1].tolist(), strict=True)
         keys = [values[low:high].tobytes() for low, high in bounds]
@@ -142,18 +150,19 @@ class PlainRules:
         plain = heads & (_REPAIRS | _CASED) == 0
         if not plain.any():  # the kernel need not be read from disk
             return RuleFormats(plain, np.zeros((0, 5), np.int32), np.zeros(1, np.int64))
-        has, slots, offsets = _format(*self._parts_of(rules[plain]))
+        pieces, again = self._pieces_of(rules[plain])
+        known_pieces = self._pieces.of(pieces.numbers)
+        has, slots, offsets = _format(pieces.numbers, pieces.offsets, known_pieces, again)
         plain[plain] = has
         return RuleFormats(plain, slots, offsets)
 
-    def _parts_of(self, rules: NDArray[np.int64]) -> tuple[Any, ...]:
-        """The pieces and elements of rules, as arguments of the kernels."""
+    def _pieces_of(self, rules: NDArray[np.int64]) -> tuple[NumberedParts, Int32Array]:
+        """The pieces of rules, and the element of its rule that each writes again; -1: none."""
         pieces, elements = self._parts.pieces.of(rules), self._parts.elements.of(rules)
         expect(len(pieces.numbers))
-        return (
-            *(pieces.numbers, pieces.offsets, self._pieces.of(pieces.numbers)),
-            *(elements.numbers, elements.offsets, self._elements.of(elements.numbers)),
-        )
+        values = self._pieces.of(pieces.numbers)[pieces.numbers, _AGAIN]
+        of_elements = self._elements.of(elements.numbers)[elements.numbers, _VALUE]
+        return pieces, _repeated(values, pieces.offsets, of_elements, elements.offsets)
 
     def _value(self, *key: object) -> int:
         return self._values.setdefault(key, len(self._values))
@@ -209,74 +218,38 @@ class _Known:
 
 
 @kernel
-def _again(  # noqa: PLR0917 - arrays in the order in which they are made
-    value: Integer,
-    first: Integer,
-    last: Integer,
-    elements: Int32Array,
-    known_elements: Int32Array,
-    used: Flags,
+def _repeated(
+    values: Int32Array, offsets: Int64Array, of_elements: Int32Array, element_offsets: Int64Array
 ) -> Any:
-    """Use the first element of a rule that has a value and is not used yet; -1 if there is none.
+    """For each piece of rules the element of its rule that it writes again, -1 where there is none.
 
-    Returns its number in the rule, which has the elements first up to, not including, last.
+    This is the first that has the value of the piece, which is negative for other pieces, and that
+    no piece before it writes again.
     """
-    if value < 0:
-        return -1
-    for at in range(first, last):
-        if not used[at] and known_elements[elements[at], _VALUE] == value:
-            used[at] = True
-            return at - first
-    return -1
-
-
-@kernel
-def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
-    heads: Int32Array,
-    pieces: Int32Array,
-    piece_offsets: Int64Array,
-    known_pieces: Int32Array,
-    elements: Int32Array,
-    element_offsets: Int64Array,
-    known_elements: Int32Array,
-) -> Any:
-    """For each rule its head, then for each piece what it writes and which element it repeats."""
-    count = heads.shape[0]
-    values = np.empty(count + 2 * pieces.shape[0], np.int32)
-    offsets = np.zeros(count + 1, np.int64)
-    used = np.zeros(elements.shape[0], np.bool_)
-    at = np.int64(0)
-    for rule in range(count):
+    numbers = np.full(values.shape[0], -1, np.int32)
+    used = np.zeros(of_elements.shape[0], np.bool_)
+    for rule in range(offsets.shape[0] - 1):
         first, last = element_offsets[rule], element_offsets[rule + 1]
-        values[at] = heads[rule]
-        at += 1
-        for piece in range(piece_offsets[rule], piece_offsets[rule + 1]):
-            value = known_pieces[pieces[piece], _AGAIN]
-            values[at] = known_pieces[pieces[piece], _WRITTEN]
-            values[at + 1] = _again(value, first, last, elements, known_elements, used)
-            at += 2
-        offsets[rule + 1] = at
-    return values, offsets
+        for piece in range(offsets[rule], offsets[rule + 1]):
+            for at in range(first, last if values[piece] >= 0 else first):
+                if not used[at] and of_elements[at] == values[piece]:
+                    used[at] = True
+                    numbers[piece] = at - first
+                    break
+    return numbers
 
 
 @kernel
-def _format(  # noqa: PLR0917 - arrays in the order in which they are made
-    pieces: Int32Array,
-    piece_offsets: Int64Array,
-    known_pieces: Int32Array,
-    elements: Int32Array,
-    element_offsets: Int64Array,
-    known_elements: Int32Array,
+def _format(
+    pieces: Int32Array, piece_offsets: Int64Array, known_pieces: Int32Array, again: Int32Array
 ) -> Any:
     """The fields of `RuleFormats`, with a slot for each piece."""
     count = piece_offsets.shape[0] - 1
     has = np.zeros(count, np.bool_)
     slots = np.empty((pieces.shape[0], 5), np.int32)
     offsets = np.zeros(count + 1, np.int64)
-    used = np.zeros(elements.shape[0], np.bool_)
     formats = 0
     for rule in range(count):
-        first, last = element_offsets[rule], element_offsets[rule + 1]
         begin, end = piece_offsets[rule], piece_offsets[rule + 1]
         complete = begin < end and known_pieces[pieces[begin], _GLUED] == 0
         at = offsets[formats]
@@ -284,8 +257,7 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
         for piece in range(begin, end if complete else begin):
             number = pieces[piece]
             word = known_pieces[number, _WORD]
-            value = known_pieces[number, _AGAIN]
-            place = np.int64(_again(value, first, last, elements, known_elements, used))
+            place = np.int64(again[piece])
             copied = place if word == _COPIED_WORD else np.int64(_NOWHERE)
             # Punctuation that is written again touches what it touched before.
             mark = np.int64(_NOWHERE) if word == _COPIED_WORD else place
@@ -360,9 +332,8 @@ def write_formats(
     words, word_at = words_in(lows, highs, tokens, dict(formats.words))
     kinds = np.fromiter(map(_kind_of, words), np.uint16, len(words))
     gaps = gaps_of(tokens)
-    wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
-    room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
+    room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide_gaps(gaps, lows, highs)
     described, offsets, becomes, leans = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),

@@ -222,6 +222,17 @@ def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
     return chunk._replace(text=placing.uncapitalized(chunk.text, no_name=no_name))
 
 
+def without_overlaps(instances: Iterable[Binding]) -> list[Binding]:
+    """Each instance that overlaps none before it; an insertion excludes others at its place."""
+    apart: list[Binding] = []
+    free = 0
+    for each in instances:
+        if each.start >= free:
+            apart.append(each)
+            free = max(each.end, each.start + 1)
+    return apart
+
+
 def render_untouching(
     renderer: Renderer,
     text: str,
@@ -241,12 +252,7 @@ def render_untouching(
     left, reach = list(instances), Reach(protected)
     write = new_text or partial(renderer.new_text, text, tokens, drawing=drawing)
     while True:
-        chosen: list[Binding] = []
-        for binding in left:
-            if not chosen or binding.start >= max(chosen[-1].end, chosen[-1].start + 1):
-                chosen.append(binding)
-        if first:
-            del chosen[1:]
+        chosen = without_overlaps(left)[: 1 if first else None]
         edits = placing.RowEdits(renderer.placing, text, protected)
         last_of: list[Binding] = []  # for each edit the last instance that it rewrites
         missing: list[Unrendered] = []

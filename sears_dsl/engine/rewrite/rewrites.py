@@ -26,10 +26,13 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.arrays import number_sequences
+from sears_dsl.engine.arrays import headed_sequences, number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
+
+# Rewrites that an iteration makes at once.
+_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +55,8 @@ class DistinctRewrites:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RewriteColumns:
-    """Rewrites, by row and then by rule."""
+class RewriteColumns(Sequence[Rewrite]):
+    """Rewrites, by row and then by rule; one is made an object when it is looked at."""
 
     rules: Int32Array  # (rewrites,): position of the rule
     rows: Int32Array  # (rewrites,): row of the batch
@@ -68,9 +71,26 @@ class RewriteColumns:
     def __len__(self) -> int:
         return len(self.rules)
 
+    @overload
+    def __getitem__(self, index: int) -> Rewrite: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Rewrite]: ...
+    def __getitem__(self, index: int | slice) -> Rewrite | Sequence[Rewrite]:
+        some = self.select(np.array(range(len(self))[index], np.int32, ndmin=1))
+        rules, rows = some.rules.tolist(), some.rows.tolist()
+        columns = (rules, rows, some.originals, some.each_text(), some.edits())
+        rewrites = list(map(Rewrite, *columns))
+        return rewrites if isinstance(index, slice) else rewrites[0]
+
+    def __iter__(self) -> Iterator[Rewrite]:
+        for low in range(0, len(self), _AT_ONCE):
+            yield from self[low : low + _AT_ONCE]
+
     @classmethod
     def of(cls, rewrites: Sequence[Rewrite]) -> RewriteColumns:
-        """The columns of rewrites that are objects."""
+        """The columns of rewrites."""
+        if isinstance(rewrites, RewriteColumns):
+            return rewrites
         edits = [edit for rewrite in rewrites for edit in rewrite.edits]
         numbers: dict[str, int] = {}
         return cls(
@@ -157,14 +177,7 @@ class RewriteColumns:
             table = np.stack([self.rows, *edits], axis=1)
             ids, examples = number_sequences(table.ravel(), 4 * np.arange(len(self) + 1))
             return ids, examples
-        counts = np.diff(self.edit_offsets)
-        offsets = offsets_of(1 + 3 * counts, np.int64)
-        values = np.empty(offsets[-1], np.int32)
-        values[offsets[:-1]] = self.rows
-        # Before edit k come k others, and the rows of its own and all earlier rewrites.
-        places = 3 * np.arange(len(self.edit_starts)) + 1 + np.repeat(np.arange(len(self)), counts)
-        for column, entries in enumerate(edits):
-            values[places + column] = entries
+        values, offsets = headed_sequences(self.rows, np.diff(self.edit_offsets), *edits)
         ids, examples = number_sequences(values, offsets)
         return ids, examples
 
@@ -181,16 +194,7 @@ class RewriteColumns:
         some = self.select(chosen)
         return list(map(apply_edits, some.originals, some.edits()))
 
-    # ------------------------------------------------------------ one by one
-
-    def rewrites(self) -> list[Rewrite]:
-        """Each as an object."""
-        rules, rows = self.rules.tolist(), self.rows.tolist()
-        return list(map(Rewrite, rules, rows, self.originals, self.each_text(), self.edits()))
-
-    def part(self, low: int, high: int) -> list[Rewrite]:
-        """Rewrites low up to, not including, high as objects."""
-        return self.select(np.arange(low, high, dtype=np.int32)).rewrites()
+    # ------------------------------------------------------------ edits
 
     def edits(self) -> list[tuple[Edit, ...]]:
         """The edits of each."""
@@ -207,21 +211,15 @@ class RewriteColumns:
         return [text[start:end] for text, start, end in bounds]
 
 
-def merge_rewrites(
-    parts: Sequence[Sequence[Rewrite] | RewriteColumns],
-) -> Sequence[Rewrite] | RewriteColumns:
+def merge_rewrites(parts: Sequence[Sequence[Rewrite]]) -> Sequence[Rewrite]:
     """One sequence out of several that are about different rows; a single one stays as it is."""
     if len(parts) < 2:
-        return parts[0] if parts else ()
-    return RewriteColumns.merged(
-        [part if isinstance(part, RewriteColumns) else RewriteColumns.of(part) for part in parts]
-    )
+        return parts[0] if parts else []
+    return RewriteColumns.merged(list(map(RewriteColumns.of, parts)))
 
 
 # Rows that a notebook shows before it only counts them.
 _MOST_SHOWN = 50
-# Rewrites that an iteration makes at once.
-_AT_ONCE = 4096
 
 
 class Rewrites(Sequence[Rewrite]):
@@ -249,7 +247,7 @@ class Rewrites(Sequence[Rewrite]):
 
     def __init__(
         self,
-        rewrites: Sequence[Rewrite] | RewriteColumns,
+        rewrites: Sequence[Rewrite],
         *,
         rule_ids: Sequence[str] | Callable[[], Sequence[str]] = (),
         unrenderable: Mapping[int, int] | None = None,
@@ -262,8 +260,7 @@ class Rewrites(Sequence[Rewrite]):
     @cached_property
     def columns(self) -> RewriteColumns:
         """The places of all edits, as arrays."""
-        source = self._source
-        return source if isinstance(source, RewriteColumns) else RewriteColumns.of(source)
+        return RewriteColumns.of(self._source)
 
     @cached_property
     def rule_ids(self) -> Sequence[str]:
@@ -309,19 +306,10 @@ class Rewrites(Sequence[Rewrite]):
     def __getitem__(self, index: slice) -> Sequence[Rewrite]: ...
 
     def __getitem__(self, index: int | slice) -> Rewrite | Sequence[Rewrite]:
-        if not isinstance(self._source, RewriteColumns):
-            return list(self._source[index]) if isinstance(index, slice) else self._source[index]
-        chosen = range(len(self))[index]
-        if isinstance(chosen, int):
-            return self.columns.part(chosen, chosen + 1)[0]
-        return self.columns.select(np.array(chosen, np.int32)).rewrites()
+        return self._source[index]
 
     def __iter__(self) -> Iterator[Rewrite]:
-        if not isinstance(self._source, RewriteColumns):
-            yield from self._source
-            return
-        for low in range(0, len(self), _AT_ONCE):
-            yield from self.columns.part(low, min(low + _AT_ONCE, len(self)))
+        return iter(self._source)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rewrites, {sum(self.unrenderable.values())} not renderable>"

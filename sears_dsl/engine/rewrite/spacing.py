@@ -269,8 +269,6 @@ def _opens_behind(before: str, new: str) -> bool:
 
 def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
     """What stands just before a place after some edits: white space, and the end of a word."""
-    if not before:
-        return text[max(0, _space_before(text, place, 0) - _REACH) : place]
     pieces: list[str] = []
     for edit in reversed(before):
         between = text[edit.end : place]

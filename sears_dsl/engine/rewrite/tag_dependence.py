@@ -7,14 +7,15 @@ the row tagged for. Costs a look at the pieces of a rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from itertools import chain
 
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.engine.rewrite.pieces import sets_casing
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import every_element, shortest
-from sears_dsl.language.rule import Reference, Rule, RuleScope
+from sears_dsl.language.rule import Element, Reference, Rule, RuleScope
 
 
 def writes_by_tags(rule: Rule, scope: RuleScope) -> bool:
@@ -32,7 +33,7 @@ def writes_by_tags(rule: Rule, scope: RuleScope) -> bool:
     return inflects(rule) or any(
         isinstance(piece, Reference)
         and _may_follow_another(rule, number)
-        and _may_hold_clitic(_bodies_of(rule, piece), scope)
+        and any(_may_be_clitic(each.body, scope) for each in _elements_of(rule, piece))
         for number, piece in enumerate(rule.consequent)
     )
 
@@ -66,30 +67,25 @@ def _element_of(rule: Rule, piece: syntax.Piece) -> int | None:
     return names.index(piece.target) if piece.target in names else None
 
 
-def _bodies_of(rule: Rule, piece: Reference) -> Iterator[object]:
-    """The bodies of the elements that a reference may copy."""
+def _elements_of(rule: Rule, piece: Reference) -> Iterable[Element]:
+    """The elements that a reference may copy."""
     if piece.target == 0:
-        return (each.body for each in rule.antecedent)
+        return rule.antecedent
     if isinstance(piece.target, int):
-        return (each.body for each in rule.antecedent[piece.target - 1 : piece.target])
-    return (each.body for each in every_element(rule) if each.name == piece.target)
+        return rule.antecedent[piece.target - 1 : piece.target]
+    return (each for each in every_element(rule) if each.name == piece.target)
 
 
-def _may_hold_clitic(bodies: Iterable[object], scope: RuleScope) -> bool:
-    """Whether one of these may match a clitic, as far as its words tell."""
-    for body in bodies:
-        match body:
-            case syntax.Literal(text) | syntax.AttributeTest("text" | "lower", text, False):
-                possible = begins_with_clitic(text)
-            case syntax.Conjunction(tests):
-                possible = all(_may_hold_clitic([test], scope) for test in tests)
-            case syntax.SetReference():
-                possible = _may_hold_clitic(scope.members(body), scope)
-            case syntax.Group(alternatives):
-                inner = (each.body for elements in alternatives for each in elements)
-                possible = _may_hold_clitic(inner, scope)
-            case _:
-                possible = not isinstance(body, syntax.Anchor)
-        if possible:
-            return True
-    return False
+def _may_be_clitic(body: object, scope: RuleScope) -> bool:
+    """Whether the body of an element may match a clitic, as far as its words tell."""
+    match body:
+        case syntax.Literal(text) | syntax.AttributeTest("text" | "lower", text, False):
+            return begins_with_clitic(text)
+        case syntax.Conjunction(tests):
+            return all(_may_be_clitic(test, scope) for test in tests)
+        case syntax.SetReference():
+            return any(_may_be_clitic(member, scope) for member in scope.members(body))
+        case syntax.Group(alternatives):
+            elements = chain.from_iterable(alternatives)
+            return any(_may_be_clitic(each.body, scope) for each in elements)
+    return not isinstance(body, syntax.Anchor)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +30,8 @@ from sears_dsl.engine.rewrite.windows import (
     Characters,
     Look,
     Windows,
-    arrays_of,
     characters_of,
+    gaps_of,
     looks_of,
     neighbours,
 )
@@ -48,6 +47,15 @@ class RenderingTemplates:
         self._compiled = compiled
         self._rules = compiled.rules
         self._program = compiled.program
+        # How many tokens each variant of the program tests.
+        self._widths = compiled.program.sequences.lengths.astype(np.int32)
+        # A rule has a slot for every variant of its pattern; where those of each rule begin, the
+        # rule of each slot, and its template, -1 where it is not known yet.
+        patterns = compiled.program.rules.patterns
+        counts = np.diff(patterns.first_variant, append=len(patterns.variants))
+        self._first_slot = offsets_of(counts[patterns.pattern_of], np.int32)
+        self._rule_of_slot = np.repeat(np.arange(len(self._rules)), np.diff(self._first_slot))
+        self._template_of = np.full(self._first_slot[-1], -1, np.int32)
         self._lock = threading.RLock()
         self._recipes = Growing(np.zeros((0, 2), np.int32))  # rules and their variants
         self._read_context = Growing(np.zeros(0, np.bool_))
@@ -136,8 +144,8 @@ class RenderingTemplates:
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
-        lows, highs = base + some.starts, base + some.ends
-        beside = neighbours(some.rows, lows, highs, arrays_of(tokens), characters)
+        lows, highs, gaps = base + some.starts, base + some.ends, gaps_of(tokens)
+        beside = neighbours(some.rows, lows, highs, tokens.starts, gaps, characters)
         reaching: NDArray[np.int64] = replaced[(edges <= beside.T).any(axis=1)]
         return reaching
 
@@ -153,28 +161,6 @@ class RenderingTemplates:
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
         outcome = PLACED if left == ALWAYS else REPLACED
         return outcome, texts.setdefault(new, len(texts)), left, right
-
-    @cached_property
-    def _widths(self) -> Int32Array:
-        """How many tokens each variant of the program tests."""
-        return self._program.sequences.lengths.astype(np.int32)
-
-    @cached_property
-    def _first_slot(self) -> Int32Array:
-        """Where the slots of each rule begin; a rule has one for every variant of its pattern."""
-        patterns = self._program.rules.patterns
-        counts = np.diff(patterns.first_variant, append=len(patterns.variants))
-        return offsets_of(counts[patterns.pattern_of], np.int32)
-
-    @cached_property
-    def _template_of(self) -> Int32Array:
-        """The template of each slot, -1 where it is not known yet."""
-        return np.full(self._first_slot[-1], -1, np.int32)
-
-    @cached_property
-    def _rule_of_slot(self) -> NDArray[np.int64]:
-        """The rule of each slot."""
-        return np.repeat(np.arange(len(self._rules)), np.diff(self._first_slot))
 
     def _number(self, rules: NDArray[np.int64], orders: NDArray[np.integer]) -> Int32Array:
         """The numbers of the templates of variants of rules; missing ones are made."""

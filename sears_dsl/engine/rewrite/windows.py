@@ -34,9 +34,6 @@ _HEAD_BITS = 3
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
 _OPENING, _CLOSING, _STOPS = (tuple(map(ord, marks)) for marks in (OPENING, CLOSING, STOPS))
 
-TokenArrays: TypeAlias = tuple[Int32Array, Int32Array, Int32Array, Int32Array]
-"""Where the tokens of each row begin, their types, starts and ends; see `Tokens`."""
-
 Characters: TypeAlias = tuple[UInt32Array, Int64Array]
 """The characters of some texts, one after another, and where each text begins."""
 
@@ -78,8 +75,11 @@ def looks_of(
     first = np.flatnonzero(cased[keys] & (matches.starts < matches.ends))
     places = tokens.row_offsets[matches.rows[first]] + matches.starts[first]
     opens[first] = _begin_sentences(matches.rows[first], tokens.starts[places], characters)
+    gaps = gaps_of(tokens)
+    room = int((1 + 2 * (highs - lows) + wide_gaps(gaps, lows, highs)).sum())
+    arrays = (tokens.type_ids, tokens.starts, gaps)
     values, offsets = _describe_windows(
-        keys, opens, matches.rows, lows, highs, arrays_of(tokens), characters
+        keys, opens, matches.rows, lows, highs, arrays, characters, room
     )
     numbers, examples = number_sequences(values, offsets)
     shown = Windows(values[offsets[examples]], lows[examples], highs[examples])
@@ -103,11 +103,6 @@ def _looks(windows: Windows, matches: Matches, tokens: Tokens) -> Iterator[Look]
         yield Look(rule, row, start, end, appearance)
 
 
-def arrays_of(tokens: Tokens) -> TokenArrays:
-    """The tokens as arrays for kernels."""
-    return tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends
-
-
 def characters_of(texts: Sequence[str]) -> Characters:
     """The texts as code points.
 
@@ -122,45 +117,33 @@ def characters_of(texts: Sequence[str]) -> Characters:
 
 
 @kernel
-def touches(
-    place: Integer, row: Integer, row_offsets: Int32Array, starts: Int32Array, ends: Int32Array
-) -> Any:
-    """Whether the tokens on both sides of a place in a row have nothing between them."""
-    inside = row_offsets[row] < place < row_offsets[row + 1]
-    return inside and ends[place - 1] == starts[place]
-
-
-@kernel
 def is_word(point: Integer) -> Any:
     """Whether a code point is a letter or a digit, or may be one, or begin a clitic."""
     return point > 127 or point == 39 or 47 < point < 58 or 64 < point < 91 or 96 < point < 123
 
 
 @kernel
-def neighbours(
+def neighbours(  # noqa: PLR0917 - arrays in the order in which they are made
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
-    tokens: TokenArrays,
+    starts: Int32Array,
+    gaps: Int32Array,
     characters: Characters,
 ) -> Any:
-    """What touches each window on its left and on its right, uint8 (2, windows).
+    """What touches each span of tokens on its left and on its right, uint8 (2, spans).
 
     2 where `is_word`, 1 for something else, 0 for white space or nothing.
     """
-    row_offsets, _, starts, ends = tokens
     points, text_offsets = characters
-    count = rows.shape[0]
-    contacts = np.zeros((2, count), np.uint8)
-    for window in range(count):
-        row, low, high = rows[window], lows[window], highs[window]
-        if low == high:
-            continue
+    contacts = np.zeros((2, rows.shape[0]), np.uint8)
+    for span in range(rows.shape[0]):
+        row, low, high = rows[span], lows[span], highs[span]
         at = text_offsets[row]
-        if touches(low, row, row_offsets, starts, ends):
-            contacts[0, window] = 1 + is_word(points[at + starts[low] - 1])
-        if touches(high, row, row_offsets, starts, ends):
-            contacts[1, window] = 1 + is_word(points[at + ends[high - 1]])
+        if gaps[low] == 0:
+            contacts[0, span] = 1 + is_word(points[at + starts[low] - 1])
+        if gaps[high] == 0:
+            contacts[1, span] = 1 + is_word(points[at + starts[high]])
     return contacts
 
 
@@ -200,51 +183,43 @@ def _describe_windows(  # noqa: PLR0917 - arrays in the order in which they are 
     rows: Int32Array,
     lows: Int32Array,
     highs: Int32Array,
-    tokens: TokenArrays,
+    tokens: tuple[Int32Array, Int32Array, Int32Array],
     characters: Characters,
+    room: Integer,
 ) -> Any:
     """A sequence for each window: its key, below 2 ** 28, tokens and what lies between them.
 
-    A gap between two tokens is 0 where they touch, its character plus 1 where it is one, or minus
-    its length and then its characters.
+    ``tokens`` are their types, starts and gaps (see `gaps_of`). A gap between two tokens is 0 where
+    they touch, its character plus 1 where it is one, or minus its length and then its characters.
+    All sequences together have at most ``room`` numbers.
     """
-    row_offsets, type_ids, starts, ends = tokens
+    type_ids, starts, gaps = tokens
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
-    total = np.int64(0)
+    values = np.empty(room, np.int32)
+    at = np.int64(0)
     for window in range(count):
-        total += 1 + max(0, 2 * (highs[window] - lows[window]) - 1)
-        for token in range(lows[window], highs[window] - 1):
-            gap = starts[token + 1] - ends[token]
-            if gap > 1:
-                total += gap
-        offsets[window + 1] = total
-    values = np.empty(total, np.int32)
-    for window in range(count):
-        at = offsets[window]
-        row, low, high = rows[window], lows[window], highs[window]
-        before = touches(low, row, row_offsets, starts, ends)
-        after = touches(high, row, row_offsets, starts, ends)
-        values[at] = (keys[window] << _HEAD_BITS) + 4 * opens[window] + 2 * before + after
+        low, high = lows[window], highs[window]
+        touches = 2 * (gaps[low] == 0) + (gaps[high] == 0)
+        values[at] = (keys[window] << _HEAD_BITS) + 4 * opens[window] + touches
         at += 1
         for token in range(low, high):
-            values[at] = type_ids[token]
-            at += 1
-            if token + 1 == high:
-                break
-            gap = starts[token + 1] - ends[token]
-            here = text_offsets[row] + ends[token]
+            gap = gaps[token] if token > low else -1
+            here = text_offsets[rows[window]] + starts[token] - gap
             if gap > 1:
                 values[at] = -gap
                 at += 1
                 for place in range(gap):
                     values[at] = np.int32(points[here + place])
                     at += 1
-            else:
+            elif gap >= 0:
                 values[at] = np.int32(points[here]) + 1 if gap == 1 else 0
                 at += 1
-    return values, offsets
+            values[at] = type_ids[token]
+            at += 1
+        offsets[window + 1] = at
+    return values[:at], offsets
 
 
 def words_in(
@@ -272,3 +247,10 @@ def gaps_of(tokens: Tokens) -> Int32Array:
     gaps[1:] -= tokens.ends
     gaps[tokens.row_offsets] = -1
     return gaps
+
+
+def wide_gaps(gaps: Int32Array, lows: Int32Array, highs: Int32Array) -> Int64Array:
+    """How many characters lie in the gaps of several characters between tokens of each window."""
+    wide = np.cumsum(np.where(gaps > 1, gaps, 0), dtype=np.int64)
+    inner: Int64Array = wide[np.maximum(lows, highs - 1)] - wide[lows]
+    return inner

@@ -290,25 +290,22 @@ def _suffix(codes: Int32Array, low: Integer, high: Integer, digits: Integer, mar
 def _infix(codes: Int32Array, at: Integer, low: Integer, high: Integer, marks: Marks) -> Any:
     """Where an infix that starts at a place ends; that place if none does."""
     code = int(codes[at])
-    kind = _class(code, marks)
+    if (_class(code, marks) & ALPHA) or _is_digit(code):
+        return at  # most characters are letters or digits
     if code == _ELLIPSIS:
         return at + 1
-    # Letters and digits, which most characters are.
-    if (kind & ALPHA) or _is_digit(code) or at == low:
-        if code == _DOT and at + 1 < high and codes[at + 1] == _DOT:
-            pass
-        else:
-            return at
-    before = int(codes[at - 1]) if at > low else 0
     after = int(codes[at + 1]) if at + 1 < high else 0
+    if code == _DOT and after == _DOT:
+        end = at + 2
+        while end < high and codes[end] == _DOT:
+            end += 1
+        return end
+    if at == low:
+        return at
+    before = int(codes[at - 1])
     left = _class(before, marks)
     right = _class(after, marks)
     if code == _DOT:
-        if after == _DOT:
-            end = at + 2
-            while end < high and codes[end] == _DOT:
-                end += 1
-            return end
         return at + 1 if left & BEFORE and right & AFTER else at
     if (
         code in (_PLUS, _HYPHEN, _STAR, _CARET)
@@ -326,9 +323,7 @@ def _infix(codes: Int32Array, at: Integer, low: Integer, high: Integer, marks: M
         while end < high and end - at < most and codes[end] == code:
             end += 1
         return end if end < high and _class(int(codes[end]), marks) & ALPHA else at
-    if code in (_EN_DASH, _TILDE):
-        return at + 1 if (left & ALPHA or _is_digit(before)) and right & ALPHA else at
-    if code in (_COLON, _LESS, _GREATER, _EQUALS, _SLASH):
+    if code in (_EN_DASH, _TILDE, _COLON, _LESS, _GREATER, _EQUALS, _SLASH):
         return at + 1 if (left & ALPHA or _is_digit(before)) and right & ALPHA else at
     return at
 

@@ -357,16 +357,13 @@ class Perceptron:
         """
         row_offsets, words_of_tokens = for_kernels(row_offsets), for_kernels(words_of_tokens)
         known = self._of(words, tokens=len(words_of_tokens))
-        if not again:
-            plain: tuple[TagIds, TagIds] = _tag_rows(
-                row_offsets, words_of_tokens, self._tables.scores, known, _NO_ROWS, _NO_ROWS.casings
-            )
-            return plain
-        casings = np.zeros(len(row_offsets) - 1, np.int8)
+        casings = np.zeros(len(row_offsets) - 1 if again else 0, np.int8)
+        old = self._tagged if again else _NO_ROWS
         tags: tuple[TagIds, TagIds] = _tag_rows(
-            row_offsets, words_of_tokens, self._tables.scores, known, self._tagged, casings
+            row_offsets, words_of_tokens, self._tables.scores, known, old, casings
         )
-        self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
+        if again:
+            self._tagged = TaggedRows(row_offsets, words_of_tokens, *tags, casings)
         return tags
 
     def _of(self, words: Words, *, tokens: int) -> KnownWords:
@@ -431,8 +428,7 @@ class FastTagger:
         self._custom_perceptron = perceptron
         self._lock: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer(shipped_tables(language))
-        self._types = TypeTable(self._tokenizer.words, [("", "")], self._lock)
-        self._tagged_types: TypeTable | None = None
+        self._tables: dict[bool, TypeTable] = {}  # those without tags, and those with tags
 
     def __reduce__(self) -> tuple[partial[FastTagger], tuple[()]]:
         """A copy, here or in another process, reads its tables anew."""
@@ -468,22 +464,24 @@ class FastTagger:
     ) -> Tokens:
         """The tokens of texts that were cut."""
         with self._lock:
+            types = self._table(words, tagged=tagged)
             if not tagged:
-                if self._types.words is not words:
-                    self._types = TypeTable(words, self._types.pairs, self._lock)
-                return self._types.tokens(texts, cut, None)
-            perceptron, types = self._perceptron, self._tagged(words)
+                return types.tokens(texts, cut, None)
+            perceptron = self._perceptron
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return types.tokens(texts, cut, pair_ids)
 
-    def _tagged(self, words: Words) -> TypeTable:
-        """The types with tags over these words."""
-        perceptron = self._perceptron
-        if self._tagged_types is None or self._tagged_types.words is not words:
-            pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-            self._tagged_types = TypeTable(words, pairs, self._lock)
-        return self._tagged_types
+    def _table(self, words: Words, *, tagged: bool) -> TypeTable:
+        """The types over these words."""
+        table = self._tables.get(tagged)
+        if table is None or table.words is not words:
+            pairs = [("", "")]
+            if tagged:
+                fines, coarses = self._perceptron.fine, self._perceptron.coarse
+                pairs = [(coarse, fine) for fine in fines for coarse in coarses]
+            table = self._tables[tagged] = TypeTable(words, pairs, self._lock)
+        return table
 
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where `tokenize` has to be called."""
@@ -497,7 +495,7 @@ class FastTagger:
             if row is None:
                 return None
             starts, ends, words = row
-            perceptron, types = self._perceptron, self._tagged(self._tokenizer.words)
+            perceptron, types = self._perceptron, self._table(self._tokenizer.words, tagged=True)
             offsets = np.array((0, len(words)), np.int32)
             tags = perceptron.tag(offsets, np.array(words, np.int32), types.words)
             coarse_tags, pairs = len(perceptron.coarse), len(types.pairs)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from itertools import pairwise
 
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 
@@ -39,21 +38,14 @@ _BLANK_LINE = re.compile(r"\n\s*\n")
 def sentence_bounds(texts: Sequence[str], tokenizer: FastTokenizer) -> list[list[tuple[int, int]]]:
     """The sentences of each text."""
     cut = tokenizer.tokenize(texts)
-    words = tokenizer.words
-    distinct, places = np.unique(cut.words, return_inverse=True)
-    spelled = words.texts(distinct.tolist())
-    closing = np.array([_CLOSING_PUNCTUATION.fullmatch(word) is not None for word in spelled], bool)
-    candidates = np.flatnonzero(closing[places]) if len(spelled) else np.zeros(0, np.int64)
-    sentences: list[list[tuple[int, int]]] = []
+    words = tokenizer.words.texts(cut.words.tolist())
+    closing = set(filter(_CLOSING_PUNCTUATION.fullmatch, set(words)))
     starts, ends = cut.starts.tolist(), cut.ends.tolist()
-    kinds = places.tolist()
-    bounds = np.searchsorted(candidates, cut.row_offsets).tolist()
-    offsets = cut.row_offsets.tolist()
-    for row, text in enumerate(texts):
-        low, high = offsets[row], offsets[row + 1]
-        row_words = [spelled[kind] for kind in kinds[low:high]]
-        own = (candidates[bounds[row] : bounds[row + 1]] - low).tolist()
-        sentences.append(_row(text, row_words, starts[low:high], ends[low:high], own))
+    sentences: list[list[tuple[int, int]]] = []
+    for text, (low, high) in zip(texts, pairwise(cut.row_offsets.tolist()), strict=True):
+        row = words[low:high]
+        candidates = [place for place, word in enumerate(row) if word in closing]
+        sentences.append(_row(text, row, starts[low:high], ends[low:high], candidates))
     return sentences
 
 

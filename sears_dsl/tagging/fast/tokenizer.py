@@ -3,7 +3,7 @@
 In: rows. Out: a `Cut`, arrays with the places of their tokens and the numbers of their words.
 Always holds: these are the tokens of spaCy's tokenizer of the language, without white space; those
 of a row depend on this row alone, whatever was seen before. A chunk between white space is cut once
-and then looked up. Where neighbours decide (`cutting` tells when), the chunk is cut in its row.
+and then looked up. Where neighbours decide (`cutting` tells when), the row is cut as a whole.
 Beyond a limit, all chunks are forgotten and a new `Words` begins, so memory is bounded. Costs some
 150 nanoseconds a token of fresh text, 100 of familiar text, on one core. Two threads must not use a
 tokenizer at the same time.
@@ -319,46 +319,28 @@ class FastTokenizer:
         places: NDArray[np.int64],
         numbers: Int32Array,
     ) -> Cut:
-        """The tokens, those chunks that neighbours may change being cut in their rows.
+        """The tokens, the rows where neighbours may change those of a chunk being cut as wholes.
 
-        In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where those start.
+        In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where the chunks start
+        that neighbours may change.
         """
-        memory = self._memory
-        lengths = np.diff(memory.chunks.offsets[: len(memory.chunks) + 1])[numbers]
-        changes: list[tuple[int, int, list[int], int, str]] = []
-        for row, place, length, number in zip(
-            rows.tolist(), places.tolist(), lengths.tolist(), numbers.tolist(), strict=True
-        ):
-            text = texts[row]
-            ends = self._cutter.in_context(text, place, place + length)
-            if ends is None:
-                continue
-            first, count = memory.known[number].tolist()
-            if ends == memory.entries[first : first + count, chunk_kernels.END].tolist():
-                continue
-            low, high = cut.row_offsets[row], cut.row_offsets[row + 1]
-            token = int(low + np.searchsorted(cut.starts[low:high], place))
-            changes.append((token, count, ends, row, text[place : place + length]))
-        return self._changed(cut, changes) if changes else cut
-
-    def _changed(self, cut: Cut, changes: list[tuple[int, int, list[int], int, str]]) -> Cut:
-        """The tokens with those of some chunks replaced.
-
-        A change has, in order: the first token of the chunk, how many tokens it has, where its new
-        tokens end, its row and its text.
-        """
-        parts: list[NDArray[np.int32]] = []
-        columns = np.array([cut.starts, cut.ends, cut.words])
-        grown = np.zeros(len(cut.row_offsets), np.int64)
-        rest = 0
-        for token, count, ends, row, chunk in changes:
-            starts = [0, *ends[:-1]]
-            texts = [chunk[start:end] for start, end in zip(starts, ends, strict=True)]
-            place, words = cut.starts[token], self.words.numbers(texts)
-            parts.append(columns[:, rest:token])
-            parts.append(np.array([np.array(starts) + place, np.array(ends) + place, words]))
-            grown[row + 1] += len(ends) - count
-            rest = token + count
-        parts.append(columns[:, rest:])
-        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
-        return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
+        offsets = self._memory.chunks.offsets
+        lengths = offsets[numbers + 1] - offsets[numbers]
+        chunks = zip(rows.tolist(), places.tolist(), lengths.tolist(), strict=True)
+        changed = dict.fromkeys(
+            row
+            for row, place, length in chunks
+            if self._cutter.may_run(texts[row], place, place + length)
+        )
+        if not changed:
+            return cut
+        counts, columns, rest = np.diff(cut.row_offsets), np.array(cut[1:]), 0
+        parts: list[Int32Array] = []
+        for row in changed:
+            spans = self._cutter.cut(texts[row])
+            words = self.words.numbers([texts[row][start:end] for start, end in spans])
+            parts.append(columns[:, rest : cut.row_offsets[row]])
+            parts.append(np.array([*zip(*spans, strict=True), words], np.int32))
+            counts[row], rest = len(spans), cut.row_offsets[row + 1]
+        columns = np.concatenate([*parts, columns[:, rest:]], axis=1)
+        return Cut(offsets_of(counts, np.int32), *columns)

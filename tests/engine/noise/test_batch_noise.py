@@ -79,7 +79,7 @@ def test_a_batch_is_what_its_units_are(
     counted: Counter[int] = Counter()
     found = matcher.find(tokens, scope="all")
     columns = noisy_columns(0, noise, rate, tokens, found, draw=draw, unrenderable=counted)
-    edits = {each.row: list(each.edits) for each in columns.rewrites()}
+    edits = {each.row: list(each.edits) for each in columns}
     assert (edits, counted[0]) == _by_unit(ruleset, tokens, Drawing(draw))
 
 
