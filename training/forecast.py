@@ -182,7 +182,7 @@ def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floa
         parts = []
         for begin in range(0, len(pairs), 1000):
             parts.append(_stages_of(judge, pairs[begin : begin + 1000]))
-            show(f"read {begin + 1000} of {len(pairs)}")
+            show(f"read {min(begin + 1000, len(pairs))} of {len(pairs)}")
         return {
             f"{number}:{name}": np.concatenate([part[number][name] for part in parts])
             for number, columns in enumerate(parts[0])
