@@ -169,7 +169,10 @@ def collect_answers(
     audits: Mapping[str, AuditDocument],
     of_rows: Mapping[str, Sequence[slices.SliceValue]] | None = None,
 ) -> LearningRows:
-    """Lay out the answers of audits with their features, and those of the rows (`of_rows`)."""
+    """Lay out the answers of audits of the same rows with their features, and those of the rows.
+
+    ``of_rows`` are values of each row, by their names.
+    """
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
         Feature("audit", "category", [each.audit for each in answers]),

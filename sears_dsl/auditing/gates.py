@@ -246,7 +246,7 @@ class Judgement:
 
 
 def judge(effects: Sequence[RuleEffect], gates: Gates) -> tuple[Judgement, ...]:
-    """Judge each rule."""
+    """Judge each rule by gates that were checked when the rules were compiled."""
     limits = [next(gates.limits_of(effect), (None, "")) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
     against = [gates.tolerated if limit is None else limit for limit, _ in limits]

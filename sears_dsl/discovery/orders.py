@@ -2,6 +2,7 @@
 
 `MeaningFirst` needs only a few questions a row, since a rule has to keep the meaning on much text
 before the model is asked about it, and its limit of questions leaves some for the held-out rows.
+The paper's order asks the model about all paraphrases and candidates, and filters those that flip.
 All scores and paraphrases go to the journal, and all questions to the model through one counter.
 """
 

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -352,8 +352,8 @@ class _Pooled(NamedTuple):
     means: Float32Array  # (layers, 5, width): the means that `_AROUND` numbers
     words: Float32Array  # (layers + 1, width): those of the words, at last without context
     around: Float32Array  # (width,): of all other words, without context
-    frequency: Any  # float64
-    pieces: Any  # int64
+    frequency: float | NDArray[np.float64]
+    pieces: int | NDArray[np.int64]
 
     @classmethod
     def of(cls, places: Sequence[_Pooled]) -> _Pooled:

@@ -178,7 +178,8 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
     padded[:count] = x
     across = padded.reshape(blocks, 1, _ROWS, -1).transpose(0, 1, 3, 2)
     inputs, outputs = weights.shape
-    few = math.gcd(outputs, 1 << (_ONE_THREAD // (_ROWS * inputs)).bit_length() - 1)
+    most = max(1, _ONE_THREAD // (_ROWS * max(1, inputs)))
+    few = math.gcd(outputs, 2 ** (most.bit_length() - 1))
     parts = np.matmul(weights.T.reshape(outputs // few, few, inputs), across)
     products = np.ascontiguousarray(parts.transpose(0, 3, 1, 2))
     return np.asarray(products.reshape(blocks * _ROWS, outputs)[:count] + bias)

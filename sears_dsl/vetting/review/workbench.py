@@ -135,7 +135,7 @@ class RuleTable:
 
     @cached_property
     def expectations(self) -> list[Expectation]:
-        """What is expected of each rewrite, by all rules that write it."""
+        """What is expected of each rewrite; each has rules that write it, which expect the same."""
         writer = np.zeros(len(self.answers), np.int64)
         writer[self.applications.rewrites] = self.applications.rules
         return [self.rules[each].expectation for each in writer.tolist()]
