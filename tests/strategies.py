@@ -220,7 +220,8 @@ def _may_be_glued(previous: Element, element: Element) -> bool:
     after_word = isinstance(before, Literal) and not before.quoted
     if after_word and not any(map(str.isalnum, getattr(before, "text", ""))):
         return False
-    return body.quoted or (body.text[0] == "'" and not after_word)
+    takes_clitics = after_word or isinstance(before, AttributeTest)
+    return body.quoted or (body.text[0] == "'" and not takes_clitics)
 
 
 @cache

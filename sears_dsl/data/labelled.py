@@ -506,10 +506,10 @@ def label_alternatives(
         value = value.get("text", value.get("answer", value))
     if isinstance(value, list | tuple):
         answers = [answer for each in value for answer in label_alternatives(each, where)]
+        if answers and comparison == "vqa":
+            return frequent_answers(answers)
         if answers:
-            return (
-                frequent_answers(answers) if comparison == "vqa" else tuple(dict.fromkeys(answers))
-            )
+            return tuple(dict.fromkeys(answers))
     elif written := label_text(value):
         return (written,)
     shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)

@@ -161,11 +161,12 @@ def generate_table(
     of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places, numbers = np.flatnonzero(chosen == number), of_templates[number]
-        texts[places] = written = sentences.texts(numbers)
+        written = sentences.texts(numbers)
+        texts[places] = written
         for column, (new, which) in _columns_beside(name, sentences, numbers, column_of).items():
             values, of_rows = others[column]
             of_rows[places] = which + len(values)
-            values += new
+            values.extend(new)
         counts.append(
             TemplateCount(
                 name=name,

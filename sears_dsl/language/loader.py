@@ -82,7 +82,7 @@ class _Assembly:
         self._folder = folder
         self._files = imported
         self._importing = importing
-        self._parsed = parse_lines(self._text, path=path)
+        self._parsed = parse_lines(text, path=path)
         self._findings = list(self._parsed.findings)
         self._elsewhere: list[Diagnostic] = []
         self._options: dict[str, Any] = {}  # their values were checked
@@ -92,7 +92,7 @@ class _Assembly:
         self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
-        self._ruleset = Ruleset(())
+        self._ruleset: Ruleset
 
     def ruleset(self) -> Ruleset:
         for finding in self._parsed.findings:

@@ -137,8 +137,10 @@ def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool
     if text[0] == '"':
         # Punctuation that could be an operator stands bare only before a space.
         return not (word_before and _HIDING & set(print_test(before)))
+    # A word takes a clitic behind it for its end, and so does the value of a test.
+    ends = word_before or isinstance(before, syntax.AttributeTest)
     plain = (previous.minimum, previous.maximum) == (1, 1)
-    return text[0] in "'’" and len(text) > 1 and not (word_before and plain)
+    return text[0] in "'’" and len(text) > 1 and not (ends and plain)
 
 
 def _element(element: syntax.Element, place: WordPlace) -> str:

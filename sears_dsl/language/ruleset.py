@@ -451,8 +451,9 @@ class Ruleset:
     def _laid_out(self) -> Sequence[Entry]:
         """The layout with the present header, options and sets; made anew for other rules."""
         body = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
-        in_order = sorted((entry.node for entry in body), key=lambda each: type(each) is Template)
-        if not self.layout or in_order != [*self.rules, *self.templates]:
+        rules = tuple(entry.node for entry in body if isinstance(entry.node, Rule))
+        templates = tuple(entry.node for entry in body if isinstance(entry.node, Template))
+        if not self.layout or (rules, templates) != (self.rules, self.templates):
             return set_apart(map(Entry, [*self._beginning(), *self.rules, *self.templates]))
         above = (each for each in self.layout if not isinstance(each.node, Rule | Template))
         laid_out = {_kind(each.node): each for each in above}

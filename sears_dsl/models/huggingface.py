@@ -342,7 +342,6 @@ def load_pipeline(
                 f"the model {name} has no tokenizer",
                 help=f"save it there, too: tokenizer.save_pretrained({name!r})",
             )
-        identity = _identity(name, config)
         if architecture == "ViltForQuestionAnswering":
             need_pictures()
             from transformers import (  # noqa: PLC0415 - few models answer about pictures
@@ -352,17 +351,19 @@ def load_pipeline(
 
             network = loaded(AutoModelForVisualQuestionAnswering)
             processor = AutoProcessor.from_pretrained(name, **options)
-            return VisualPredictor(network, processor, identity=identity)
+            return VisualPredictor(network, processor, identity=_identity(name, config))
         if architecture.endswith("ForQuestionAnswering"):
             reader = loaded(AutoModelForQuestionAnswering)
-            return ExtractionPredictor(reader, tokenizer, identity=identity)
+            return ExtractionPredictor(reader, tokenizer, identity=_identity(name, config))
         for ending, (task, kind) in _PIPELINES.items():
             if architecture.endswith(ending):
                 model = loaded(kind)
                 # Token classification takes its limit from the tokenizer alone.
                 tokenizer.model_max_length = _longest(model, tokenizer)
                 classify = pipeline(task, model=model, tokenizer=tokenizer, device=place)
-                return PipelinePredictor(classify, identity=identity, comparison=comparison)
+                return PipelinePredictor(
+                    classify, identity=_identity(name, config), comparison=comparison
+                )
     except UsageError:
         raise
     # Likewise.

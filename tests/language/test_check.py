@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import errors_of
 
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.loader import findings_of
+from sears_dsl.language.loader import findings_of, parse
 from sears_dsl.language.measure import longest, shortest, variant_count
 from sears_dsl.language.rule import (
     FUNCTIONS,
@@ -230,6 +230,8 @@ def test_places_point_at_the_element() -> None:
 def test_a_byte_order_mark_is_no_part_of_the_line_that_is_shown() -> None:
     (finding,) = findings_of("\ufeffWhat NUON -> it")
     assert finding.source == "What NUON -> it"
+    assert [each.code for each in parse("\ufeff# movie -> film").warnings] == ["W625"]
+    assert codes("\ufeff\ufeffWhat NOUN -> it") == ["E115"]  # it begins a text, and once
 
 
 def test_a_mistyped_tag_is_reported_once() -> None:

@@ -16,7 +16,17 @@ from test_parser import KEYWORDS
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule, rule_called, rule_id
-from sears_dsl.language.rule import Element, Literal, Negation, Rule, Tag, TagCopy, Text
+from sears_dsl.language.rule import (
+    AttributeTest,
+    Body,
+    Element,
+    Literal,
+    Negation,
+    Rule,
+    Tag,
+    TagCopy,
+    Text,
+)
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
 from sears_dsl.language.words import begins_statement, objection
@@ -51,10 +61,18 @@ def test_a_rule_is_called_by_its_sides_without_its_context(rule: Rule) -> None:
     assert rule_called(line, "r-0123456789") == (sides if line == sides else f"{sides} …")
 
 
-def test_a_clitic_behind_a_negated_word_is_no_part_of_it() -> None:
-    elements = (Element(Negation(Literal("movie"))), Element(Literal("'s"), glued=True))
+@pytest.mark.parametrize(
+    ("body", "written"),
+    [
+        (Negation(Literal("movie")), "!movie"),
+        (AttributeTest("lemma", "movie"), "lemma=movie"),
+        (Negation(AttributeTest("text", "movie")), "!text=movie"),
+    ],
+)
+def test_a_clitic_is_no_part_of_what_stands_before_it(body: Body, written: str) -> None:
+    elements = (Element(body), Element(Literal("'s"), glued=True))
     line = print_rule(Rule(elements, (Text("x"),)))
-    assert line == "!movie 's -> x"
+    assert line == f"{written} 's -> x"
     assert parse(line).rules[0].antecedent[0] == elements[0]
 
 
