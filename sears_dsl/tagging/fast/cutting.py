@@ -165,6 +165,7 @@ class Cutter:
             for tokens in tables.joined.values()
             for left, right in pairwise(tokens)
         }
+        self._longest_run = max(map(len, tables.joined.values()), default=1)
         # Marks that are cut off behind a small letter, whatever stands before that.
         self._closing = [mark for mark in ",." if self.chunk(f"xx{mark}") == ([2, 3], False)]
 
@@ -216,13 +217,38 @@ class Cutter:
                 last = end
         return [place for place in self._join(words, starts, ends) if place[0] < place[1]]
 
-    def may_run(self, text: str, start: int, end: int) -> bool:
-        """Whether a run may reach from a chunk into a neighbour, or from there into the chunk."""
-        return any(
+    def in_context(self, text: str, start: int, end: int) -> list[int] | None:
+        """Where the tokens of a chunk end in its row, if its neighbours can matter; else None.
+
+        Ends are counted from the chunk's start. A run that reaches into the chunk has fewer tokens
+        outside of it than the longest run has, so no more of the row is looked at.
+        """
+        low, high = start, end
+        if self._meets(text, start - 1):
+            for _ in range(self._longest_run):
+                if low < 2 or text[low - 1] != " " or text[low - 2].isspace():
+                    break
+                low -= 2
+                while low and not text[low - 1].isspace():
+                    low -= 1
+        if self._meets(text, end):
+            for _ in range(self._longest_run):
+                if high + 1 >= len(text) or text[high] != " " or text[high + 1].isspace():
+                    break
+                high += 2
+                while high < len(text) and not text[high].isspace():
+                    high += 1
+        if (low, high) == (start, end):
+            return None
+        places = self.cut(text[low:high])
+        return [low + last - start for _, last in places if start < low + last <= end]
+
+    def _meets(self, text: str, gap: int) -> bool:
+        """Whether a run may cross this place."""
+        return (
             0 < gap < len(text) - 1
             and text[gap] == " "
             and text[gap - 1] + text[gap + 1] in self._seams
-            for gap in (start - 1, end)
         )
 
     def _join(
