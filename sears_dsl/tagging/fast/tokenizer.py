@@ -319,31 +319,46 @@ class FastTokenizer:
         places: NDArray[np.int64],
         numbers: Int32Array,
     ) -> Cut:
-        """The tokens, the rows where neighbours change those of a chunk being cut as wholes.
+        """The tokens, those chunks that neighbours may change being cut in their rows.
 
-        In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where the chunks start
-        that neighbours may change.
+        In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where those start.
         """
         memory = self._memory
         lengths = np.diff(memory.chunks.offsets[: len(memory.chunks) + 1])[numbers]
-        changed: dict[int, None] = {}
+        changes: list[tuple[int, int, list[int], int, str]] = []
         for row, place, length, number in zip(
             rows.tolist(), places.tolist(), lengths.tolist(), numbers.tolist(), strict=True
         ):
-            ends = self._cutter.in_context(texts[row], place, place + length)
+            text = texts[row]
+            ends = self._cutter.in_context(text, place, place + length)
+            if ends is None:
+                continue
             first, count = memory.known[number].tolist()
-            alone = memory.entries[first : first + count, chunk_kernels.END].tolist()
-            if ends is not None and ends != alone:
-                changed[row] = None
-        if not changed:
-            return cut
-        counts, columns, rest = np.diff(cut.row_offsets), np.array(cut[1:]), 0
-        parts: list[Int32Array] = []
-        for row in changed:
-            spans = self._cutter.cut(texts[row])
-            words = self.words.numbers([texts[row][start:end] for start, end in spans])
-            parts.append(columns[:, rest : cut.row_offsets[row]])
-            parts.append(np.array([*zip(*spans, strict=True), words], np.int32))
-            counts[row], rest = len(spans), cut.row_offsets[row + 1]
-        columns = np.concatenate([*parts, columns[:, rest:]], axis=1)
-        return Cut(offsets_of(counts, np.int32), *columns)
+            if ends == memory.entries[first : first + count, chunk_kernels.END].tolist():
+                continue
+            low, high = cut.row_offsets[row], cut.row_offsets[row + 1]
+            token = int(low + np.searchsorted(cut.starts[low:high], place))
+            changes.append((token, count, ends, row, text[place : place + length]))
+        return self._changed(cut, changes) if changes else cut
+
+    def _changed(self, cut: Cut, changes: list[tuple[int, int, list[int], int, str]]) -> Cut:
+        """The tokens with those of some chunks replaced.
+
+        A change has, in order: the first token of the chunk, how many tokens it has, where its new
+        tokens end, its row and its text.
+        """
+        parts: list[NDArray[np.int32]] = []
+        columns = np.array([cut.starts, cut.ends, cut.words])
+        grown = np.zeros(len(cut.row_offsets), np.int64)
+        rest = 0
+        for token, count, ends, row, chunk in changes:
+            starts = [0, *ends[:-1]]
+            texts = [chunk[start:end] for start, end in zip(starts, ends, strict=True)]
+            place, words = cut.starts[token], self.words.numbers(texts)
+            parts.append(columns[:, rest:token])
+            parts.append(np.array([np.array(starts) + place, np.array(ends) + place, words]))
+            grown[row + 1] += len(ends) - count
+            rest = token + count
+        parts.append(columns[:, rest:])
+        starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
+        return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
