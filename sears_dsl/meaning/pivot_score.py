@@ -1,7 +1,8 @@
 """The paper's score: how likely a rewrite is, given a translation of its original.
 
 Always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `PivotScorer.at_least` decides as `PivotScorer.scores` does; a
-pair scores the same alone and in any batch (to the rounding of float32).
+pair scores the same alone, in any batch and with any number of threads (to the rounding of float32;
+a search gives each process one thread, and the same bits).
 
 `PivotScorer` is the score of "Semantically Equivalent Adversarial Rules for Debugging NLP Models"
 (ACL 2018, section 2). A text e of another language, a *pivot*, stands for the meaning of x, and
