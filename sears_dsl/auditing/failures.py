@@ -9,8 +9,8 @@ The folds are scikit-learn's KFold, shuffled with the seed, over the rows of the
 fold learns from answers to the rows that it judges. The importance of a feature is the micro F1
 that is lost if its values are shuffled among the judged answers. As each answer has one of two
 classes, micro F1 is the share of correct predictions. One thread learns, so the same seed gives the
-same numbers on any number of cores. Costs ten times up to a hundred small trees: seconds for ten
-thousand answers.
+same numbers on any number of cores. The document holds no date and no path, and the reports are
+made of it alone. Costs ten times up to a hundred small trees: seconds for ten thousand answers.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 6, which takes XGBoost; the boosting here is scikit-learn's over histograms.
