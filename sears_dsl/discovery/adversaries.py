@@ -103,12 +103,14 @@ def find_adversaries(
     in_time: Callable[[], bool],
     portion: int,
     base: bool,
+    on_portion: Callable[[int, int], None],
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     The scorer is asked about those that flip and, if the ``base`` rate is wanted, about a few of
     each row besides. Once ``in_time`` says no, between portions, the rest is left out. ``ask``
-    answers None where there was no time.
+    answers None where there was no time. Before each portion of flips is scored, ``on_portion``
+    gets how many were before, and how many there are.
     """
     # The best paraphrases of all rows come first: if time runs out, each row was looked at.
     questions = sorted(
@@ -123,6 +125,7 @@ def find_adversaries(
         if answer is not None
     }
     flips = sorted(pair for pair, answer in known.items() if right.is_flip(pair[0], answer))
+    on_portion(0, len(flips))
     # This comes first, with one portion of rows at most: without a base rate nothing is proven.
     drawn = one_paraphrase_a_row(
         right, known if base else (), scorer=scorer, tau=tau, in_time=in_time, portion=portion
@@ -131,6 +134,7 @@ def find_adversaries(
     for first in range(0, len(flips), portion):
         if not in_time():
             break
+        on_portion(first, len(flips))
         # Most flips lose the meaning, which is cheaper to tell than their S.
         batch = flips[first : first + portion]
         keeps = scorer.at_least([(right.texts[number], text) for number, text in batch], tau)

@@ -140,6 +140,7 @@ class Search:
             right, paraphrases, scorer=self.remembered, tau=self.tau,
             ask=self.asker(right, shown=shown, in_time=self.in_time("answers")),
             in_time=self.budget.stage("adversaries"), portion=self.portion, base=base,
+            on_portion=partial(self.on_progress, "judging flips"),
         )  # fmt: skip
 
     def held_out(self, right: RightRows) -> HeldOutRows | None:
@@ -292,6 +293,7 @@ class MeaningFirst:
                 int(applications.rows[each]): applications.texts[each]
                 for each in written[order].tolist()
             }
+        search.on_progress("judging paraphrases", 0, None)
         drawn |= dict(
             one_paraphrase_a_row(
                 right,

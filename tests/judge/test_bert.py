@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -17,14 +19,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 import sears_dsl.judge
-from sears_dsl.judge.bert import Bert, WholeAttention, WholeMatrix, has_whole_products
+from sears_dsl.judge.bert import (
+    Bert,
+    PackedProducts,
+    PlainProducts,
+    WholeAttention,
+    WholeMatrix,
+    compiled_products,
+    is_exact_and_fast,
+)
 from sears_dsl.judge.networks import product, read_grammar_file
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.model_files import carried_encoder
 
 ADAPTER = Path(sears_dsl.judge.__path__[0]) / "grammar_deep_en.npz"
+
+# What may compute products of whole numbers; None stands for float32.
+COMPILED = (PackedProducts, PlainProducts) if platform.machine() in ("x86_64", "AMD64") else ()
+WAYS = (None, *COMPILED)
 
 NUMBERS = st.floats(-1e4, 1e4, width=32) | st.sampled_from([0.0, 1e-38, -1e-20, 3e8, -3e8])
 PIECES = st.lists(st.integers(0, 30521), min_size=1, max_size=40)
@@ -55,7 +70,7 @@ def test_products_are_exact_with_and_without_instructions_for_them(
 ) -> None:
     bias = np.linspace(-1, 1, 5, dtype=np.float32)
     expected = naive_product(x, weights, bias)
-    for compiled in {False, has_whole_products()}:
+    for compiled in WAYS:
         matrix = WholeMatrix(torch.from_numpy(weights), torch.from_numpy(bias), compiled=compiled)
         assert (matrix(torch.from_numpy(x)).numpy() == expected).all()
 
@@ -65,12 +80,45 @@ def test_the_largest_sums_are_exact() -> None:
     ones, bias = torch.ones(1, 1536), torch.zeros(2)
     weights = torch.stack([ones[0], -ones[0]])
     weights[:, -1] /= 63
-    for compiled in {False, has_whole_products()}:
+    for compiled in WAYS:
         [product] = WholeMatrix(weights, bias, compiled=compiled)(ones)
         unit = torch.tensor(1.0) / 127 * (torch.tensor(1.0) / 63)
         assert product.tolist() == pytest.approx(
             (unit * torch.tensor([1, -1]) * 127 * (1535 * 63 + 1)).tolist(), rel=1e-6
         )
+
+
+class SlowProducts:
+    """Products that take as long as those that a processor computes one by one."""
+
+    def __init__(self, numbers: Tensor) -> None:
+        self._numbers = numbers.T
+
+    def __call__(self, x: Tensor) -> Tensor:
+        time.sleep(0.02)
+        return x @ self._numbers
+
+
+class CutProducts(SlowProducts):
+    """Products whose sums have 16 bits."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (x @ self._numbers).clamp(-(2**15), 2**15 - 1)
+
+
+class NoProducts(SlowProducts):
+    """Products that PyTorch was built without."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        raise RuntimeError("could not create a primitive")
+
+
+def test_slow_and_wrong_products_are_left_to_float32() -> None:
+    """Where packed numbers are multiplied one by one, a score took a thousand times as long."""
+    for products in (SlowProducts, CutProducts, NoProducts):
+        assert not is_exact_and_fast(products)
+    chosen = compiled_products()
+    assert chosen is None or is_exact_and_fast(chosen)
 
 
 def naive_attention(three: Float32Array, heads: int) -> Float32Array:
