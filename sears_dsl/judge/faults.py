@@ -1,4 +1,4 @@
-"""What is wrong in the form of a few words: contractions, agreement, articles, verbs, marks.
+"""What is wrong in the form of a few words (contractions, agreement, articles, verbs) or in spaces.
 
 Always holds: the result depends on these words alone. A fault is counted only where the words are
 wrong in every reading that the inflection tables know, so good text has hardly any. A word takes
@@ -9,9 +9,11 @@ This is no grammar checker: it finds what replacing single words breaks most oft
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from unicodedata import normalize
 
 from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.english import english, forms_of, tags_of
@@ -55,10 +57,10 @@ _HOSTS = {clitic: _set(hosts) for clitic, hosts in english().hosts.items()}
 _PRONOUNS = _HOSTS["'ll"]
 # Words that can bear neither a possessive 's nor a contracted *is*.
 _NO_HOSTS_OF_S = _AUXILIARIES | _set(
-    "'s a an the i you we they my your our their not n't of to at from with by into and or if very"
-    " because than"
+    "'s a an the this i you we they my your our their not n't of to at from with by into and or if"
+    " very because than"
 )
-_HOSTS_OF_LAST_S = _set("it he she that what there here where this")
+_HOSTS_OF_LAST_S = _set("it he she that what there here where")
 
 _BEFORE_NOUNS = _set("a an the my your our their every")
 _NO_NOUNS = (_FINITE | _ENDS | _BEFORE_NOUNS) - {"every"} | _set(
@@ -303,3 +305,32 @@ _CHECKS: dict[str, Callable[[_Passage, int], Iterator[str]]] = {
 def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) -> dict[str, int]:
     """How many faults of each kind a row of words has; words are cut as `changes` cuts them."""
     return dict(Counter(_Passage(words, begins, ends).faults()))
+
+
+# *fast,friendly*, *late.Nobody*, *Note:the*, and no web address, emoticon or time.
+_GLUED = re.compile(
+    r"(?<=\w)[,;!?]+(?=[^\W\d_])|(?<=[a-z])\.(?=[A-Z][a-z])|(?<=[^\W\d_]):(?=[^\W\d_]{2})"
+)
+# *raining ?*, *was n't*, *( in May)*, *# winning*.
+_PARTED = re.compile(
+    r"(?<=\w)\s+(?:[.,;!?](?=\s|\Z)|n't\b|'(?:s|re|ve|ll|d|m)\b)|[(\[]\s+\w|(?:\A|\s)[@#]\s+[^\W\d_]",
+    re.IGNORECASE,
+)
+# A mark after a space, or a face: *so what ...*, *thanks :)*.
+_SPACED = re.compile(r"\S\s+[.,;:!?]")
+_APOSTROPHES = str.maketrans("\u2019\u02bc", "''")
+
+
+def spacing_faults(original: str, rewrite: str) -> int:
+    """How many spaces beside marks a rewrite lacks or has too many, where the original has not.
+
+    A text with a space before some mark, as in some corpora, may have more of them.
+
+    Example:
+        >>> spacing_faults("Fresh, hot bread.", "Fresh,hot bread ."), spacing_faults("a , b", "a .")
+        (2, 0)
+    """
+    before, after = (normalize("NFC", text).translate(_APOSTROPHES) for text in (original, rewrite))
+    glued = len(_GLUED.findall(after)) - len(_GLUED.findall(before))
+    spaced = _SPACED.search(before) or _PARTED.search(before)
+    return max(0, glued) + (0 if spaced else len(_PARTED.findall(after)))

@@ -1,9 +1,9 @@
 """The judge: the chance that most readers would accept a rewrite, out of all evidence there is.
 
-Always holds: S(x, x) = 1, also where only white space differs. More evidence of any kind against a
-pair never raises S. `Judge.at_least` decides as `Judge.scores` does (to the rounding of float32).
-For the cost see `sears_dsl.judge.encoder`, which decisions ask only where cheap evidence leaves
-them open.
+Always holds: S(x, x) = 1, also where only white space differs, unless marks lose or gain it. More
+evidence of any kind against a pair never raises S. `Judge.at_least` decides as `Judge.scores` does
+(to the rounding of float32). For the cost see `sears_dsl.judge.encoder`, which decisions ask only
+where cheap evidence leaves them open.
 
     evident = min(full, cheap, foreseen, encoded, estimated),
     each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
@@ -17,16 +17,18 @@ nearly every rewrite. All are generous by construction: they reject only what ``
 accepts. Those that foresee are at least .04, so that they do not rank what they reject, and do
 without a forecast where readers think better of a change than the evidence does, wherever it is.
 S is ``evident``, moved by what readers said of the same change in other texts, and where its words
-had which sense (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and
-their number. After the encoder comes how likely a rewrite is, as a network estimates it
-(`sears_dsl.judge.estimate`), and last its grammar. ``judge-lm`` asks a language model for the
-likelihood instead, and asks it last (`sears_dsl.judge.likelihood`); it has curves and readings of
-its own.
+had which sense (`sears_dsl.judge.readings`). It is at most .05 where a space beside a mark is
+missing or too many (*fresh,hot bread .*), which no reader accepted. Of several changes in a text
+the worst counts, and their number. After the encoder comes how likely a rewrite is, as a network
+estimates it (`sears_dsl.judge.estimate`), and last its grammar. ``judge-lm`` asks a language model
+for the likelihood instead, and asks it last (`sears_dsl.judge.likelihood`); it has curves and
+readings of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -53,6 +55,7 @@ from sears_dsl.judge.evidence import (
     named,
     read_numbers,
 )
+from sears_dsl.judge.faults import spacing_faults
 from sears_dsl.judge.forecast import FORECAST, Forecast, load_forecast
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel
@@ -69,6 +72,11 @@ FORESEEN = ("foreseen", "encoded", "estimated")
 READ = "readers elsewhere"
 """The name that `Judge.explain` has for what readers said of the same change in other texts."""
 
+SPACING = "spacing"
+"""The name that it has for spaces beside marks that a rewrite lacks or has too many."""
+
+# The most that they leave of S.
+_MISSPACED = 0.05
 # The column of the spread of what they said.
 _SPREAD = "spread of readers elsewhere"
 
@@ -160,17 +168,19 @@ class Judge:
         chances: Callable[[Floats, Floats, Floats], Floats],
     ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
-        scores = np.array([float(not each) for each in changes])
-        differing = np.flatnonzero(scores == 0)
+        spaced = np.where([spacing_faults(*pair) > 0 for pair in pairs], _MISSPACED, 1.0)
+        scores = np.where([bool(each) for each in changes], 0.0, spaced)
+        scores[scores < least] = 0
+        differing = np.flatnonzero([bool(each) for each in changes] & (spaced >= least))
         if not len(differing) or least > 1:
-            return scores * (least <= 1)
+            return scores
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
         if self.forecast is not None:
             # It knows less of a change than readers who accept it.
-            accepted = self.readings.effects_of(changes)[0] > 0
-            columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
+            liked = self.readings.effects_of(changes)[0] > 0
+            columns[FORECAST] = np.where(liked, 0, self.forecast.taken(pairs, changes))
         most = self.cheap.chances(columns)
         thresholds = np.zeros(len(pairs))
         if least > 0:
@@ -194,7 +204,8 @@ class Judge:
         evident = np.minimum(most[open_], self.full.chances(columns))
         passing = np.flatnonzero(evident >= thresholds[open_])
         effects = columns[READ][passing], columns[_SPREAD][passing]
-        scores[differing[open_[passing]]] = chances(evident[passing], *effects)
+        accepted = differing[open_[passing]]
+        scores[accepted] = np.minimum(chances(evident[passing], *effects), spaced[accepted])
         return scores
 
     @property
@@ -220,14 +231,19 @@ class Judge:
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """The reasons against a rewrite, the weightiest first; none where nothing differs."""
+        reasons = []
+        misspaced = spacing_faults(original, rewrite)
+        if misspaced:
+            taken = self.full.intercept - math.log(_MISSPACED / (1 - _MISSPACED))
+            reasons.append(Reason(SPACING, float(misspaced), taken))
         changes = differences(original, rewrite)
         if not changes:
-            return []
+            return reasons
         columns: dict[str, Floats] = {}
         for stage in (self.evidence.cheap, *self.stages):
             columns.update(stage([(original, rewrite)], [changes]))
         parts = self.full.parts(columns)[0]
-        reasons = [
+        reasons += [
             Reason(name, float(columns[name][0]), float(part))
             for name, part in zip(self.full.names, parts.tolist(), strict=True)
             if columns[name][0] or part

@@ -41,7 +41,7 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-10"
+VERSION = "surface-11"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 _SIZES = ("places changed", "words changed", "share of words changed")
@@ -414,6 +414,8 @@ class _Comparison:
             self.add("end mark", 0.3 if lost and come else 1.0)
         elif kinds:
             self.add("other mark", max(len(lost), len(come)))
+            if lost and come and kinds <= _MONEY.keys():
+                self.add("number")  # $5 is another sum than £5
         old, new = ([word for word in side if not _is_mark(word)] for side in (old, new))
         return old, new
 

@@ -61,6 +61,16 @@ def test_texts_of_any_kind_are_judged(judge: Judge, text: str) -> None:
     assert 0 <= other < 1
 
 
+def test_spaces_that_no_reader_accepts_are_seen_and_named(judge: Judge) -> None:
+    alone = ("ok? Please come", "ok?Please come")
+    beside_words = ("It's a great film, really.", "It's a great movie,really.")
+    assert (judge.scores([alone, beside_words]) < 0.1).all()
+    assert judge.scores_from([alone], 0.01) > 0
+    assert not judge.at_least([alone, beside_words], 0.5).any()
+    assert [reason.name for reason in judge.explain(*alone)] == ["spacing"]
+    assert "spacing" in {reason.name for reason in judge.explain(*beside_words)}
+
+
 def test_decisions_are_those_of_the_scores_in_any_company(judge: Judge) -> None:
     pairs = [(case[0], each) for case in _CASES for each in case]
     scores = judge.scores(pairs)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import sears_dsl
 from sears_dsl.judge.english import english
-from sears_dsl.judge.faults import FAULTS
+from sears_dsl.judge.faults import FAULTS, spacing_faults
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.files import resource_folder
 
@@ -151,7 +151,7 @@ I don't like it. => I do not like it.: contraction, explained
 I do not like it. => I don't like it.: contraction, explained
 I DO NOT like it. => I DON'T like it.: contraction, explained
 I AM LOUD. => I'M LOUD.: contraction, explained
-THIS is loud. => THIS's loud.: contraction, explained
+THAT is loud. => THAT's loud.: contraction, explained
 I cannot go. => I can't go.: contraction, explained
 It won't go. => It will not go.: contraction, explained
 What's up? => What is up?: contraction, explained
@@ -420,6 +420,40 @@ def test_what_is_far_from_the_change_has_no_influence(
     share = SURFACE.index("share of words changed")
     ours, theirs = (np.delete(surface_evidence(pairs), share, axis=1) for pairs in (near, further))
     np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite", "count"),
+    [
+        ("Great food, friendly staff.", "Great food,friendly staff.", 1),
+        ("I called twice. Nobody came.", "I called twice.Nobody came .", 2),
+        ("Note: it is closed.", "Note:it is closed.", 1),
+        ("The bread wasn’t fresh (in May).", "The bread was n’t fresh ( in May).", 2),
+        ("so proud #winning", "so proud # winning", 1),
+    ],
+)
+def test_spaces_beside_marks_are_faults_only_where_the_rewrite_has_them(
+    original: str, rewrite: str, count: int
+) -> None:
+    assert spacing_faults(original, rewrite) == count
+    assert spacing_faults(rewrite, rewrite) == 0
+    assert spacing_faults(rewrite, original) == 0
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite"),
+    [
+        ("The room was clean.", "The  room was clean."),  # nobody minds
+        ("Is it raining?Yes", "Is it raining? Yes"),
+        ("a fine , quiet film .", "a fine film ."),  # a corpus with its words apart
+        ("The good kind :)", "The good kind ."),
+        ("In the U.S. ?", "In the US ?"),
+        ("See http://www.a.com, at 7:30", "See https://www.a.com, at 7:45"),
+        ("It costs 1,000", "It costs 1,500"),
+    ],
+)
+def test_other_spaces_are_no_faults(original: str, rewrite: str) -> None:
+    assert spacing_faults(original, rewrite) == 0
 
 
 def test_no_pairs_give_no_rows() -> None:
