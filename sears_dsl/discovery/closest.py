@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import HALF, NearMiss, change_of
+from sears_dsl.discovery.counts import NearMiss, change_of
 from sears_dsl.discovery.selection import OVERLAP
 from sears_dsl.engine.rewrite.rewrites import common_ends
 
-# So many rules of each kind that were not found are reported, and so many that flip enough rows.
+# So many rules of each kind that were not found are reported, and so many that flip enough rows and
+# of which readers surely accept more than half of the rewrites.
 _CLOSEST, _FLIPPING = 3, 10
 _ARTICLE = {"an": "a"}
 
@@ -34,9 +35,10 @@ def closest_rules(
 ) -> tuple[NearMiss, ...]:
     """The rules that were not found and lacked least, some of each kind.
 
-    First come those that flip enough rows, ``least``, but that readers do not surely accept, then
-    those that keep the meaning and flip too few. What lacks both is not close, unless the model was
-    not asked about it, and readers may reject half of it only where nothing is closer.
+    First come those that flip enough rows, ``least``, but that readers do not surely accept, those
+    that they may reject half of behind the others. Then come those that keep the meaning and flip
+    too few. What lacks both is not close, unless the model was not asked about it, and readers may
+    reject half of it only where nothing is closer.
     """
     passed = [_written(tried, rule) for rule in tried.passed.tolist()]
     not_passing = [
@@ -67,7 +69,7 @@ def closest_rules(
     flipping = [each for each in judged if each.flips >= least]
     losing = [each for each in judged if not each.asked and each.lacks != "text"]
     if flipping or not_passing:
-        losing = [each for each in losing if each.judged and each.judged.low > HALF]
+        losing = [each for each in losing if not each.is_doubted]
     # More text with a rule that was tried and flips nothing would not help.
     rare = [
         each for each in judged
@@ -75,7 +77,10 @@ def closest_rules(
     ]  # fmt: skip
     rare.sort(key=lambda each: (-each.changed, each.rule))
     reported: set[str] = set()
-    kinds = ((flipping, _FLIPPING), (not_passing, _CLOSEST), (losing, _CLOSEST), (rare, _CLOSEST))
+    likely = [each for each in flipping if each.lacks == "text" or not each.is_doubted]
+    doubted = [each for each in flipping if each not in likely]
+    kinds = ((likely, _FLIPPING), (doubted, _CLOSEST), (not_passing, _CLOSEST),
+             (losing, _CLOSEST), (rare, _CLOSEST))  # fmt: skip
     return tuple(each for kind, most in kinds for each in _one_a_change(kind, reported)[:most])
 
 

@@ -44,6 +44,7 @@ class TextVerdict:
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
     # Whether all of this is of one half of the texts; the other one chose a rule's condition
     of_half: bool = False
+    mean_score: float = 0.0  # mean S of those that were judged
 
     @property
     def is_rare(self) -> bool:
@@ -79,6 +80,11 @@ class NearMiss:
     asked: int  # how many of them the model was asked about
     flips: int  # how many of these the model then has wrong
     judged: TextVerdict | None  # by its rewrites of text; None for a known rule
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether readers may reject half of its rewrites."""
+        return self.judged is None or self.judged.low <= HALF
 
     def is_cut_short(self, delta: float) -> bool:
         """Whether its judged rewrites are good enough for δ, and only the others are missing."""

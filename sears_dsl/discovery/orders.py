@@ -189,8 +189,10 @@ class SearchOutcome:
 # before they are narrowed, and what is kept at most to measure rules on held-out rows.
 _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
 # So many rules that nearly enough readers accept are asked about, since a larger δ is worth it only
-# for those that flip; and so many that too little text has.
-_MOST_NEAR, _MOST_RARE = 150, 60
+# for those that flip; so many that too little text has; and so many of those that are doubted, and
+# whose mean S is above this.
+_MOST_NEAR, _MOST_RARE, _MOST_DOUBTED = 150, 60, 250
+_LEAST_DOUBTED = 0.15
 
 
 @dataclass(kw_only=True)
@@ -225,7 +227,7 @@ class MeaningFirst:
         )  # fmt: skip
         enough = tried.flips >= self._least_flips(tried)
         _, high = wilson_interval(tried.flips, tried.counted.changed)
-        often = high >= _least_rates(tried, base_rate)
+        often = high >= self._least_rates(tried, base_rate)
         tried = replace(tried, passed=np.flatnonzero(enough & often))
         # Where others were not asked about to the end, no time or question is left over for these.
         failed = Candidates(()) if tried.answers.cut else judgements.failed
@@ -398,7 +400,8 @@ class MeaningFirst:
                 active.applications, self.right,
                 search.asker(self.right, shown="asking about rules",
                              in_time=search.in_time("rules")),
-                minimum_flips=least, base_rate=_least_rates(active, base_rate), seed=settings.seed,
+                minimum_flips=least, base_rate=self._least_rates(active, base_rate),
+                seed=settings.seed,
             )  # fmt: skip
         return replace(active, answers=answers)
 
@@ -406,9 +409,10 @@ class MeaningFirst:
         """Ask about rules that nearly enough readers accept: they are reported, but not found.
 
         Readers surely reject less than half of their rewrites, and at most four times as many as δ
-        allows; or there is too little text to judge them, which says nothing against them. Of rules
-        that make the same change under several conditions, the best is asked about. They get only
-        questions that neither other rules nor held-out rows can need.
+        allows; or there is too little text to judge them, which says nothing against them. Rules
+        that readers may reject more often are reported if most of their rows surely flip: the judge
+        may be wrong. Of rules that make the same change under several conditions, the best is asked
+        about. They get only questions that neither other rules nor held-out rows can need.
         """
         lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
         support = np.array([each.support for each in failed.rows], np.int64)
@@ -416,9 +420,13 @@ class MeaningFirst:
         for rule in np.lexsort((-support, -lows)).tolist():
             of_change.setdefault(change_of(failed.texts[rule]), rule)
         best = np.array(list(of_change.values()), np.int64)
-        close = best[lows[best] > max(HALF, 1 - 4 * self.settings.delta)][:_MOST_NEAR]
-        rare = best[lacking(failed)[best] == "text"][:_MOST_RARE]
-        near = failed.keep(np.concatenate([close, rare]))
+        rare, doubted = lacking(failed)[best] == "text", self._are_doubted(failed)[best]
+        means = np.array([each.judged.mean_score if each.judged else 0.0 for each in failed.rows])
+        by_mean = best[doubted][np.argsort(-means[best[doubted]], kind="stable")]
+        near = failed.keep(np.concatenate([
+            best[~rare & ~doubted][:_MOST_NEAR], best[rare][:_MOST_RARE],
+            by_mean[means[by_mean] > _LEAST_DOUBTED][:_MOST_DOUBTED],
+        ]))  # fmt: skip
         left, most = self.questions.left, self.questions.most
         spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
         with self.questions.at_most(spare):
@@ -430,7 +438,26 @@ class MeaningFirst:
         )
         keeping = near.counted.count(flips & (scores >= self.search.tau))
         enough = keeping >= np.minimum(near.flips, self.least)
-        return replace(near, passed=np.flatnonzero(~unjudged | enough))
+        flip_share, _ = wilson_interval(near.flips, near.counted.changed)
+        most_flip = ~self._are_doubted(near) | (flip_share > HALF)
+        return replace(near, passed=np.flatnonzero(np.where(unjudged, enough, most_flip)))
+
+    def _are_doubted(self, candidates: Candidates) -> NDArray[np.bool_]:
+        """Whether readers may reject more of each rule's rewrites than is nearly enough."""
+        bound = max(HALF, 1 - 4 * self.settings.delta)
+        return np.array(
+            [each.judged is not None and not each.judged.is_rare and each.judged.low <= bound
+             for each in candidates.rows], bool,
+        )  # fmt: skip
+
+    def _least_rates(self, candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
+        """The share of its rows that each rule has to flip.
+
+        A rule that flips more rarely than rewordings do is no new rule, however many rows it flips:
+        what flips may be the rewordings among its rewrites. People accepted those of a known rule.
+        """
+        of_new = np.where(self._are_doubted(candidates), HALF, base_rate)
+        return np.where(candidates.known, 0.0, of_new)
 
     def _with_changed(self, misses: Sequence[NearMiss], failed: Candidates) -> tuple[NearMiss, ...]:
         """The rules with how many rows they change, also those that nobody was asked about."""
@@ -446,15 +473,6 @@ class MeaningFirst:
 
     def _apply(self, candidates: Candidates) -> Candidates:
         return candidates.apply(self.tokens, tagger=self.tagger, guards=self.right.guards)
-
-
-def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
-    """The share of its rows that each rule has to flip.
-
-    A rule that flips more rarely than rewordings do is no new rule, however many rows it flips:
-    what flips may be the rewordings among its rewrites. People accepted those of a known rule.
-    """
-    return np.where(candidates.known, 0.0, base_rate)
 
 
 def _may_be_proposed(rule: Rule) -> bool:

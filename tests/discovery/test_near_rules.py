@@ -125,6 +125,30 @@ def test_rules_of_which_only_the_meaning_is_missing_are_a_file_of_their_own(
     )
 
 
+def test_a_rule_that_readers_may_mostly_reject_is_close_if_most_of_its_rows_flip() -> None:
+    """The judge may be wrong; what it takes for another meaning in every text is another matter."""
+
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [
+            0.1 if "tale" in new or ("film" in new and sum(map(ord, old)) % 5 < 2) else 0.9
+            for old, new in pairs
+        ]
+
+    def predict_neither(texts: Sequence[str]) -> list[str]:
+        return ["0" if "film" in text or "tale" in text else "1" for text in texts]
+
+    rows = [(text, "1") for text in TEXTS]
+    result = sears.discover(predict_neither, rows, paraphraser=reword, scorer=score, tau=0.5,
+                            with_shipped=False, tagger=PinnedTagger(), holdout=0)  # fmt: skip
+    [near] = result.closest.rules
+    assert print_rule(near) == "movie -> film"
+    why = near.metadata.why or ""
+    assert why.startswith("flips 20 of 20 rows; ")
+    assert why.endswith(
+        " rewrites on text keep the meaning: the judge may be wrong, so read what it writes"
+    )
+
+
 def test_the_command_writes_the_same_file_twice_and_the_last_line_names_it(
     folder: Path, result: sears.DiscoveryResult
 ) -> None:

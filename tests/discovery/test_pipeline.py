@@ -614,23 +614,26 @@ def test_questions_before_narrowing_end_with_the_time_for_judging(
     assert begun.count("judging") == 1
 
 
-def test_what_readers_might_reject_more_often_than_not_is_never_close(
+def test_what_readers_might_reject_more_often_than_not_is_not_close_if_few_rows_flip(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With δ = 0.2, four times as many rejections as allowed would be four of five."""
+
+    def model(texts: list[str]) -> list[str]:
+        return ["0" if "film" in text and len(text) % 3 == 0 else "1" for text in texts]
 
     class Torn(Meaning):
         def _score(self, old: str, new: str) -> float:
             return 0.1 if "film" in new and len(old) % 7 < 3 else super()._score(old, new)
 
-    found = planted(failing_on("film"), scorer=Torn(), delta=0.2)
+    found = planted(model, scorer=Torn(), delta=0.2)
     assert "movie -> film" not in [each.rule for each in found.closest]
     monkeypatch.setattr(orders, "HALF", 0.0)
-    found = planted(failing_on("film"), scorer=Torn(), delta=0.2)
+    found = planted(model, scorer=Torn(), delta=0.2)
     [film] = [each for each in found.closest if each.rule == "movie -> film"]
     assert film.judged is not None
     assert 0.2 < film.judged.low < 0.5
-    assert film.flips == 20
+    assert film.flips == 10
 
 
 @pytest.mark.parametrize(("seconds", "all_asked"), [(100.0, False), (1e6, True)])

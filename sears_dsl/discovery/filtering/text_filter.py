@@ -413,6 +413,7 @@ class _Trial:
                 and not self.is_too_small
                 and low >= 1 - self.delta - 1e-12
             ),
+            mean_score=float(np.mean(self.scores)) if self.scores else 0.0,
         )
 
 

@@ -507,6 +507,8 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
         return f"{flips}{proof}, but time ran out before the others were judged"
+    if each.asked and each.is_doubted:
+        return f"{flips}{proof}: the judge may be wrong, so read what it writes"
     low = _lower_bound(each.judged) if each.judged else rounded(0)
     wanted = rounded(1 - discovery.settings.delta)
     return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
