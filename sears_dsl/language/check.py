@@ -257,7 +257,7 @@ class _Checker:
             number = "W605"
         # Words that the text may write otherwise: `cannot` as `can not`, `don’t` as `don't`.
         texts = [p.text if isinstance(p, syntax.Text) else "" for p in rule.consequent]
-        if any(map(all, pairwise(texts))) or re.search(r"['’]", "".join(texts)):
+        if any(map(all, pairwise(texts))) or re.search(r"['’ ]", "".join(texts)):
             number = "W605"
             message = "both sides are the same, so at most casing, apostrophes and spaces change"
             hint = "change the consequent, if more is meant"

@@ -299,6 +299,20 @@ def test_an_id_is_the_name_or_a_hash_of_the_canonical_text() -> None:
     assert with_test == plain
 
 
+def test_an_id_that_another_rule_declares_is_made_longer() -> None:
+    short = rule_id(parse("a -> b").rules[0])
+    named, made = parse(f"rule {short}: c -> d\na -> b").rule_ids
+    assert named == short
+    assert re.fullmatch("r-[0-9a-f]{20}", made)
+
+
+def test_the_id_that_a_file_gives_stands_for_a_rule_of_more_than_forty_characters() -> None:
+    line = "movie -> film".ljust(40, "m")
+    assert rule_called(line, "film") == f"{line} (film)"
+    assert rule_called(f"{line}m", "film") == "film"
+    assert rule_called(f"{line}m", "r-0123456789") == f"{line}m"
+
+
 def test_the_language_of_rules_is_printed() -> None:
     ruleset = parse("option language = pt-BR\nset S = filme | NOUN\n@S -> x / ADJ __")
     assert "option language = pt-BR" in ruleset.format()

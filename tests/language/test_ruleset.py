@@ -64,6 +64,14 @@ def test_errors_of_imports_are_reported_where_they_are(tmp_path: Path) -> None:
     ]
 
 
+def test_a_set_that_an_import_does_not_have_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "c.sear").write_text("set WH = What\n")
+    path = tmp_path / "main.sear"
+    path.write_text('import "c.sear" as c\n@c.HW NOUN -> it\n')
+    with pytest.raises(RuleSyntaxError, match=r"E206.*no set `@c\.HW`(.|\n)*did you mean c\.WH"):
+        load(path)
+
+
 def test_a_circle_of_imports_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text('import "b.sear" as b\nset A = x\n')
     (tmp_path / "b.sear").write_text('import "a.sear" as a\nset B = x\n')
