@@ -10,7 +10,7 @@ from strategies import errors_of
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.check_drawn import chain_findings
 from sears_dsl.language.loader import findings_of, parse
-from sears_dsl.language.measure import longest, shortest, variant_count
+from sears_dsl.language.measure import longest, shortest, variant_count, writes_the_same_words
 from sears_dsl.language.rule import (
     FUNCTIONS,
     AttributeTest,
@@ -92,7 +92,7 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("DET? NOUN -> $1 $2", "E301", ""),
         ("<> -> <> / a __", "E301", "replaces nothing with nothing"),
         ("NOUN VERB -> VERB VERB", "E303", "more often than in the antecedent, which has 1"),
-        ("(NOUN|VERB NOUN) x -> NOUN NOUN NOUN", "E303", ""),
+        ("(NOUN|VERB NOUN) x -> NOUN NOUN", "E303", "which has 1"),
         ("tag=NN -> NN", "E303", "no bare `NN`"),
         ("!NOUN -> NOUN", "E303", ""),
         ("x -> NOUN / NOUN __", "E303", ""),
@@ -164,6 +164,7 @@ def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> No
         ("very{2} -> very very", "at most"),
         ("(DET NOUN) is -> DET NOUN is", "cannot change anything"),
         ("(DET NOUN) ADV -> DET NOUN ADV", "cannot change anything"),
+        ("(<s> DET NOUN) ADV -> DET NOUN ADV", "cannot change anything"),
         ("x:(NOUN) -> NOUN", "cannot change anything"),
         ("(What|Which) NOUN -> $1 NOUN", "cannot change anything"),
     ],
@@ -182,6 +183,7 @@ def test_rules_that_repeat_words_or_groups_have_a_warning(rule: str, message: st
         "(DET x:NOUN) ADV -> $x DET ADV",
         "x:NOUN{2} -> $x $x",
         "x:NOUN{2} -> $x NOUN",
+        "x:NOUN{2} -> NOUN $x",
         "(DET NOUN){2} -> DET NOUN DET NOUN",
         "(DET NOUN) -> DET $0",
     ],
@@ -206,6 +208,24 @@ def test_rules_that_repeat_a_part_have_none(rule: str) -> None:
 )
 def test_a_share_of_what_stands_in_one_place_has_a_warning(rule: str, is_one: bool) -> None:
     assert codes(f"{rule}\n  rate: 50%") == (["W619"] if is_one else [])
+
+
+@pytest.mark.parametrize(
+    ("rule", "same"),
+    [
+        ("What x:NOUN -> what $x.typo", True),
+        ("DET NOUN -> $0.upper", True),
+        ("NOUN -> $1.neighbor", False),
+        ("<unit> -> $0.paraphrase", False),
+        ("very{2} -> very", False),
+        ("very NOUN -> $2 very", False),
+        ("DET NOUN -> $1", False),
+    ],
+)
+def test_the_same_words_in_other_characters_are_told_apart_from_others(
+    rule: str, same: bool
+) -> None:
+    assert writes_the_same_words(parse(rule).rules[0]) == same
 
 
 def test_every_tag_may_be_named_under_its_tagset() -> None:

@@ -178,9 +178,10 @@ def test_every_error_of_a_file_is_reported_in_order() -> None:
 
 
 def test_a_broken_definition_is_reported_once() -> None:
-    with pytest.raises(RuleSyntaxError) as caught:
-        parse("set WH = What | (\n@WH x -> y\n@WH z -> y")
-    assert len(caught.value.diagnostics) == 1
+    for text in ("set WH = What | (\n@WH x -> y\n@WH z -> y", 'import "c.sear as c\n@c.WH x -> y'):
+        with pytest.raises(RuleSyntaxError) as caught:
+            parse(text)
+        assert len(caught.value.diagnostics) == 1
 
 
 def test_words_that_are_keywords_elsewhere_are_words_in_rules() -> None:
@@ -277,6 +278,7 @@ def test_hostile_lines_are_refused_quickly() -> None:
     assert fuzz.findings("(" * 9_000 + " -> b") == ["E106"]
     assert fuzz.findings("(a|b)" * 3_000 + " -> b") != []
     assert "E304" in fuzz.findings(" ".join(["(a b|c d){0,8}"] * 400) + " e -> b")
+    assert fuzz.findings("(a b|c d){0,999999} e -> b") == ["E305"]
     assert fuzz.findings('"' + "\\" * 19_000 + " -> b") == ["E104"]
     assert fuzz.findings("!" * 19_000 + "a -> b") != []
     assert fuzz.findings("a" + "?" * 19_000 + " -> b") != []

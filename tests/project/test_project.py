@@ -134,6 +134,43 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
 
 
+def test_every_command_that_tags_takes_the_tagger_of_the_file(folder: Path) -> None:
+    (folder / "sears.toml").write_text('tagger = "fast"\n' + PROJECT, "utf-8")
+    trusted()
+    for command in ("test", "vet", "audit"):
+        assert taken(command, "rules")["tagger"] == "fast", command
+    for command in ("apply", "augment", "export", "discover", "adversaries"):
+        assert taken(command, "-o", "x.sear")["tagger"] == "fast", command
+    assert taken("fix", "--train", "test", "-o", "x")["tagger"] == "fast"
+
+
+def test_columns_of_a_repair_are_those_of_the_rows_that_judge_it(folder: Path) -> None:
+    fix = taken("fix", "--train", "test", "-o", "x")
+    assert (fix["training"], fix["data"], fix["column"]) == (
+        "data/test.csv",
+        "data/dev.csv",
+        "said",
+    )
+    with pytest.raises(click.MissingParameter, match="training"):
+        taken("fix", "-o", "x")
+
+
+def test_readings_and_the_column_of_texts_are_those_of_the_file(folder: Path) -> None:
+    own = 'readings = "read.jsonl"\ntext_column = "said"\n'
+    (folder / "sears.toml").write_text(own + PROJECT, "utf-8")
+    (folder / "read.jsonl").write_text("", "utf-8")
+    trusted()
+    discover = taken("discover", "-o", "found.sear")
+    assert [*map(str, discover["readings"])] == ["read.jsonl"]
+    assert discover["text_column"] == "said"
+
+
+def test_rules_that_two_names_stand_for_are_taken_once(folder: Path) -> None:
+    own = PROJECT.replace("[gates]", 'twice = ["rules"]\n[gates]')
+    (folder / "sears.toml").write_text(own, "utf-8")
+    assert taken("check", "own", "twice")["rules"] == ("rules", "paper/sentiment")
+
+
 def test_no_command_that_reads_the_project_file_ends_with_a_traceback(folder: Path) -> None:
     of_projects = [
         name for name in sears.list_commands(click.Context(sears))
@@ -472,10 +509,13 @@ def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
     assert "models.remote sends rows to http://localhost:1/ask" in told
     assert not (folder / "ran").exists(), "agreeing runs nothing"
     taken("audit")
+    taken("audit", "--model", "remote")
     changed = PROJECT.replace("brittle_films:predict", "brittle_films:other")
+    changed = changed.replace('"/labels"', '"/other"')
     (folder / "sears.toml").write_text(changed, "utf-8")
-    with pytest.raises(UsageError, match="that needs your consent"):
-        taken("audit")
+    for options in ((), ("--model", "remote")):
+        with pytest.raises(UsageError, match="that needs your consent"):
+            taken("audit", *options)
     (folder / "sears.toml").write_text(PROJECT + "# A remark.\n", "utf-8")
     taken("audit")
     os.rename(folder, folder.with_name("elsewhere"))
