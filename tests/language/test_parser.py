@@ -283,6 +283,8 @@ def test_hostile_lines_are_refused_quickly() -> None:
     assert fuzz.findings("!" * 19_000 + "a -> b") != []
     assert fuzz.findings("a" + "?" * 19_000 + " -> b") != []
     assert fuzz.findings("a " * 9_000) == ["E102"]
+    assert fuzz.findings("a -> b\n  seed: " + "9" * 5_000) == ["E328"]
+    assert fuzz.findings("a -> b".ljust(20_000, "b")) == []
     fuzz.findings("set A = " + "a|" * 9_000 + "b\n@A -> x")
     assert time.process_time() - started < 20
 

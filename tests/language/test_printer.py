@@ -15,7 +15,7 @@ from test_parser import KEYWORDS
 
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.language.printer import print_rule, rule_called, rule_id
+from sears_dsl.language.printer import effect_lines, print_rule, rule_called, rule_id
 from sears_dsl.language.rule import (
     AttributeTest,
     Body,
@@ -311,6 +311,13 @@ def test_the_id_that_a_file_gives_stands_for_a_rule_of_more_than_forty_character
     assert rule_called(line, "film") == f"{line} (film)"
     assert rule_called(f"{line}m", "film") == "film"
     assert rule_called(f"{line}m", "r-0123456789") == f"{line}m"
+
+
+def test_the_lines_that_decide_what_a_rule_does_are_told_from_the_others() -> None:
+    told = ["expect: flip", "rate: 5%", "seed: 3"]
+    other = ["tags: a", 'author: "b"', 'test "c" => none']
+    rule = parse("\n  ".join(["movie -> film", *told, *other])).rules[0]
+    assert effect_lines(rule.metadata) == told
 
 
 def test_the_language_of_rules_is_printed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
 from pathlib import Path
@@ -156,6 +157,41 @@ def test_the_table_for_notebooks_is_escaped() -> None:
     assert "really -&gt; &lt;&gt;" in table
     assert "label &lt;b&gt;&amp;" in table
     assert table.count("<tr>") == 2
+    many = parse("".join(f"rule r{n}: a{n} -> b\n" for n in range(1_203)), path="<b>.sear")
+    table = many._repr_html_()
+    assert "<b>" not in table
+    assert table.endswith("</table><p>and 1,003 more</p>")
+
+
+def test_the_first_three_rules_are_shown_in_a_line() -> None:
+    lines = ["a -> b", "c -> d", "e -> f", "g -> h"]
+    shown = [repr(parse("\n".join(lines[:count]))) for count in (3, 4)]
+    assert shown == [
+        "<Ruleset <rules>: 3 rules: a -> b; c -> d; e -> f>",
+        "<Ruleset <rules>: 4 rules: a -> b; c -> d; e -> f; …>",
+    ]
+
+
+def test_a_joined_ruleset_is_neither_of_both_and_knows_their_files() -> None:
+    published = parse("ruleset r 1.0\nfilms+ -> film", path="one.sear")
+    joined = published + parse("a -> b", path="two.sear")
+    assert (joined.name, joined.version, joined.warnings) == (None, None, ())
+    assert [Path(each).name for each in joined.origins] == ["one.sear", "two.sear"]
+
+
+def test_a_ruleset_takes_the_place_of_a_file_whole(tmp_path: Path) -> None:
+    """What still reads the old file keeps it."""
+    path, old = tmp_path / "a.sear", tmp_path / "old.sear"
+    path.write_text("movie -> film\n", "utf-8")
+    os.link(path, old)
+    parse("play -> show").save(path)
+    assert path.read_text("utf-8") == "play -> show\n"
+    assert old.read_text("utf-8") == "movie -> film\n"
+
+
+def test_a_ruleset_with_a_name_alone_has_a_version_in_its_file() -> None:
+    named = Ruleset.from_rules(parse("a -> b").rules, name="mined")
+    assert parse(named.format()).version == "0"
 
 
 def test_ten_thousand_plain_lines_are_read_in_a_moment() -> None:

@@ -111,6 +111,12 @@ def test_models_that_answer_together_write_nothing_outside_of_its_folder(
     assert not [*outside.iterdir()]
 
 
+def test_rows_are_sent_to_an_encrypted_address_too() -> None:
+    address = "https://example.org/ask"
+    model = Model(spec=address, request_map="map.toml")
+    assert what_it_does(model) == f"sends rows to {address} with the request map map.toml"
+
+
 def test_what_models_do_that_answer_together_is_said_of_each() -> None:
     model = Model(spec="every:a=sklearn:m.pkl,b=file:p.csv,c=llm:chat.toml")
     assert what_it_does(model) == (

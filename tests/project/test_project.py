@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from command_line import run
 from sears_dsl.cli.commands import ProjectCommand, sears
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.project.file import find_project
+from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
 
 PROJECT = """\
 text = ["more.txt"]
@@ -331,6 +333,11 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\nmax_flip_rate = true", "is True", 'takes a rate, such as "5%" or 0.05'),
         ("[gates]\nrules = {a = false}", "is False", 'takes a rate, such as "5%" or 0.05'),
         ("[models.a]\nspec = 'b:c'\ntimeout = true", "timeout is True", "takes a number"),
+        ("[models.a]\nspec = 'b:c'\ntimeout = 0", "timeout is 0", "greater than 0"),
+        ("[models.a]\nspec = 'b:c'\ntimeout = inf", "timeout is inf", "takes a finite number"),
+        ("[models.a]\nspec = 'b:c'\nconnections = 0", "connections is 0", "than or equal to 1"),
+        ("[use]\ntrain = 'tset'", "use.train is 'tset', which [datasets] does not define", ""),
+        ("[datasets]\n7a = 'a.csv'", "a name is made of letters", ""),
         ("datasets = 'dev.csv'", "datasets is 'dev.csv'", "takes a table"),
         ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
          "set, entities, or within:AMOUNT"),
@@ -342,7 +349,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\n'severity:high' = '2%'", "gates: there is no key 'severity:high'",
          "put a limit for some rules under gates.rules"),
     ],
-    ids=range(19),
+    ids=range(24),
 )  # fmt: skip
 def test_what_is_wrong_is_reported_with_its_key(
     folder: Path, text: str, message: str, advice: str
@@ -571,9 +578,64 @@ def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
     os.mkfifo(folder / "sears.toml")
     with pytest.raises(UsageError, match="not a regular file"):
         find_project()
+    (folder / "sears.toml").unlink()
+    (folder / "sears.toml").write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(UsageError, match=r"sears\.toml cannot be read: "):
+        find_project()
+
+
+def test_that_consent_cannot_be_written_is_said(folder: Path) -> None:
+    (folder.parent / "home").write_text("", "utf-8")
+    error = run("trust").exception
+    assert isinstance(error, UsageError)
+    assert error.message.startswith("cannot write ")
+    assert "--model" in error.help
 
 
 # ---------------------------------------------------------------- sears init
+
+
+def test_the_rows_to_search_are_those_of_development_if_there_are_any(tmp_path: Path) -> None:
+    assert likely_data(tmp_path) == ""
+    (tmp_path / "data").mkdir()
+    for name in ("a.md", "a.csv", "data/Valid.jsonl"):
+        (tmp_path / name).write_text("", "utf-8")
+    assert likely_data(tmp_path) == "data/Valid.jsonl"
+    (tmp_path / "data" / "Valid.jsonl").unlink()
+    assert likely_data(tmp_path) == "a.csv"
+
+
+def test_the_column_of_labels_has_few_values_and_no_text() -> None:
+    rows = range(300)
+    columns = {
+        "id": list(rows),
+        "language": ["en"] * 300,
+        "half": [row % 150 for row in rows],
+        "many": [row % 101 for row in rows],
+        "some": [row % 100 for row in rows],
+        "few": [row % 3 for row in rows],
+    }
+    assert likely_label(columns, texts=()) == "few"
+    assert likely_label(columns, texts=("few",)) == "some"
+    assert likely_label({"a": [1, 2, 3, 1], "b": [1, 2, 3, 4]}, texts=()) == ""
+    assert likely_label({**columns, "Label": list(rows)}, texts=()) == "Label"
+
+
+def test_the_column_of_text_has_its_usual_name_or_the_longest_values() -> None:
+    columns = {"id": ["1"], "said": ["A movie."], "score": [10**9]}
+    assert likely_text(columns) == "said"
+    assert likely_text({**columns, "Text": ["a"]}) == "Text"
+    assert likely_text({"a": [], "b": []}) == ""
+
+
+def test_a_proposed_file_is_toml_whatever_its_names() -> None:
+    text = project_text(
+        data='\x7f"é.csv', column="a\\b", label="", model="", rules=(), flip_rate="5%"
+    )
+    assert tomllib.loads(text) == {
+        "datasets": {"dev": {"file": '\x7f"é.csv', "column": "a\\b"}},
+        "gates": {"max_flip_rate": "5%"},
+    }
 
 
 def test_init_proposes_columns_and_what_it_writes_is_read(
