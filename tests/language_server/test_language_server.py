@@ -242,7 +242,8 @@ def test_what_is_named_is_found_where_it_is_defined(
 ) -> None:
     editor = _started()
     editor.open('set GOOD = good | nice\nmovie -> @GOOD\ntemplate "😀 {who:GOOD.cap} {$who}."\n'
-          "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\nADJ -> $be\n")  # fmt: skip
+          "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\n"
+          "ADJ -> $be\n")  # fmt: skip
     told = editor.answer("definition", line, character)
     if found is None:
         assert told is None

@@ -456,6 +456,17 @@ def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     assert "in sears.toml: gates.rules = 'flim=0.5'" in done.exception.help
 
 
+def test_errors_about_rules_name_the_key_that_has_them(folder: Path) -> None:
+    two = '["rules", "paper/sentiment"]'
+    by_path = PROJECT.replace(f"own = {two}", "").replace('rules = "own"', f"rules = {two}")
+    for text, key in ((PROJECT, "rulesets"), (by_path, "use.rules")):
+        (folder / "sears.toml").write_text(text, "utf-8")
+        trusted()
+        error = run("vet").exception
+        assert isinstance(error, click.UsageError)
+        assert f"and {key} has 2" in error.message
+
+
 def test_errors_about_an_option_name_its_key_and_no_other(folder: Path) -> None:
     text = PROJECT[: PROJECT.index("[gates]")] + "[gates]\nrequire_support = true\n"
     (folder / "sears.toml").write_text(text + PROJECT[PROJECT.index("[use]") :], "utf-8")
@@ -617,6 +628,7 @@ def test_the_column_of_labels_has_few_values_and_no_text() -> None:
     }
     assert likely_label(columns, texts=()) == "few"
     assert likely_label(columns, texts=("few",)) == "some"
+    assert likely_label(columns, texts=("few", "some")) == ""
     assert likely_label({"a": [1, 2, 3, 1], "b": [1, 2, 3, 4]}, texts=()) == ""
     assert likely_label({**columns, "Label": list(rows)}, texts=()) == "Label"
 
