@@ -136,14 +136,18 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
 
 
-def test_every_command_that_tags_takes_the_tagger_of_the_file(folder: Path) -> None:
-    (folder / "sears.toml").write_text('tagger = "fast"\n' + PROJECT, "utf-8")
+def test_every_command_that_tags_takes_the_tagger_of_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sears_dsl.tagging.tagger.load_named", lambda name: name)
+    name = "spacy:en_films"  # no default of any command
+    (folder / "sears.toml").write_text(f'tagger = "{name}"\n' + PROJECT, "utf-8")
     trusted()
     for command in ("test", "vet", "audit"):
-        assert taken(command, "rules")["tagger"] == "fast", command
+        assert taken(command, "rules")["tagger"] == name, command
     for command in ("apply", "augment", "export", "discover", "adversaries"):
-        assert taken(command, "-o", "x.sear")["tagger"] == "fast", command
-    assert taken("fix", "--train", "test", "-o", "x")["tagger"] == "fast"
+        assert taken(command, "-o", "x.sear")["tagger"] == name, command
+    assert taken("fix", "--train", "test", "-o", "x")["tagger"] == name
 
 
 def test_columns_of_a_repair_are_those_of_the_rows_that_judge_it(folder: Path) -> None:
