@@ -264,6 +264,28 @@ def test_places_point_at_the_element() -> None:
     ]
 
 
+def test_the_group_that_is_open_is_pointed_at() -> None:
+    (finding,) = findings_of("(a (b|c) -> x")
+    assert finding.span is not None
+    assert (finding.code, finding.span.column) == ("E106", 1)
+
+
+def test_a_group_in_which_a_word_has_a_name_is_several_variants() -> None:
+    groups = ("(a|b)", "(x:a|b)")
+    counts = [variant_count(parse(f"{each} c -> d").rules[0].elements) for each in groups]
+    assert counts == [1, 2]
+
+
+def test_a_set_that_a_template_spells_is_told_from_one_that_nobody_uses() -> None:
+    text = 'set GOOD = a\ntemplate "{}"\n  label: x'
+    advice = [parse(text.replace("{}", word)).warnings[0].help for word in ("A GOOD.", "GOODS")]
+    assert advice == ["in a template, put it in braces: `{GOOD}`", "delete it"]
+
+
+def test_a_comment_in_a_file_of_sets_is_not_taken_for_a_rule() -> None:
+    assert codes("# movie -> film\nset A = a") == []
+
+
 def test_a_byte_order_mark_is_no_part_of_the_line_that_is_shown() -> None:
     (finding,) = findings_of("\ufeffWhat NUON -> it")
     assert finding.source == "What NUON -> it"

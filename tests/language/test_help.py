@@ -70,6 +70,7 @@ MISTAKES = {
     "[tag=NN*] -> it": "(NN|NNP|NNPS|NNS)",
     "[tag=/NN.*/] -> it": "(NN|NNP|NNPS|NNS)",
     '{"LEMMA": "be"} -> is': "lemma=be",
+    '{"lower": "be"} -> is': "lower=be",
     "rule x movie red -> film": "rule x: movie red -> film",
     "rule x : movie -> film": "rule x: movie -> film",
     "movie => film": "movie -> film",

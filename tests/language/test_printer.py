@@ -17,6 +17,7 @@ from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import effect_lines, print_rule, rule_called, rule_id
 from sears_dsl.language.rule import (
+    Anchor,
     AttributeTest,
     Body,
     Element,
@@ -67,6 +68,7 @@ def test_a_rule_is_called_by_its_sides_without_its_context(rule: Rule) -> None:
         (Negation(Literal("movie")), "!movie"),
         (AttributeTest("lemma", "movie"), "lemma=movie"),
         (Negation(AttributeTest("text", "movie")), "!text=movie"),
+        (Anchor("start"), "<s>"),
     ],
 )
 def test_a_clitic_is_no_part_of_what_stands_before_it(body: Body, written: str) -> None:
@@ -74,6 +76,21 @@ def test_a_clitic_is_no_part_of_what_stands_before_it(body: Body, written: str) 
     line = print_rule(Rule(elements, (Text("x"),)))
     assert line == f"{written} 's -> x"
     assert parse(line).rules[0].antecedent[0] == elements[0]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        Element(Literal(":"), name="x"),
+        Element(Literal("?"), 0, 1),
+        Element(AttributeTest("text", "a\u200bb")),
+    ],
+)
+def test_an_element_that_would_read_as_another_is_quoted(element: Element) -> None:
+    line = print_rule(Rule((element, Element(Tag("NOUN"))), (Text("x"),)))
+    [body, *_] = [each.body for each in parse(line).rules[0].antecedent]
+    text = "value" if isinstance(body, AttributeTest) else "text"
+    assert getattr(body, text) == getattr(element.body, text)
 
 
 @settings(deadline=None, max_examples=300)
@@ -119,6 +136,7 @@ def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None
         ("set -> put", "set -> put"),
         ("option a = b -> c", "option a = b -> c"),
         ("rule book -> rulebook", "rule book -> rulebook"),
+        ('a -> b\n  expect: label "b-2.0"', "a -> b\n  expect: label b-2.0"),
     ],
 )
 def test_canonical_forms(written: str, canonical: str | None) -> None:
