@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.language.parsing.parser import parse_lines
+from sears_dsl.language.parsing.parser import no_rules, parse_lines
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
@@ -269,6 +269,14 @@ def test_a_line_with_a_typing_error_never_surprises_the_parser(data: st.DataObje
 @example("NOUN -> $1.homoglyph(25%)NOUN")
 def test_notation_of_noise_and_templates_in_any_order_gives_rules_or_findings(text: str) -> None:
     fuzz.held(text)
+
+
+def test_half_of_the_lines_make_a_file_of_rules_and_blank_ones_do_not_count() -> None:
+    half = "set A = a\r\n\r\n\r\nid,text\r\n"
+    assert no_rules(half, "a.sear", imported=True) is None
+    assert no_rules(half + "1,b\r\n", "a.sear", imported=True) is not None
+    assert no_rules("id,text\n" * 19, "a.sear") is None  # named by hand
+    assert no_rules("id,text\n" * 20, "a.sear") is not None
 
 
 def test_hostile_lines_are_refused_quickly() -> None:

@@ -175,6 +175,8 @@ def test_comments_and_blank_lines_stay_where_they_were() -> None:
     )
     assert parse(text).format() == expected
     assert parse(expected).format() == expected
+    two = "a -> b\n  # one\n  tags: x\n\nc -> d\n  tags: y  # two\n"
+    assert parse(two).format() == two
 
 
 @settings(deadline=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,13 @@ def test_rulesets_of_objects_are_written_as_files() -> None:
         '  test "c" => "d"\n\ne -> f\n'
     )
     assert parse(built.format()) == built
+
+
+def test_a_header_that_a_file_lacked_is_set_off_from_its_rules() -> None:
+    exact = replace(parse("# words\na -> b"), options=Options(case="exact"))
+    assert exact.format() == "option case = exact\n# words\na -> b\n"
+    exact = replace(parse("a -> b"), options=Options(case="exact"))
+    assert exact.format() == "option case = exact\n\na -> b\n"
 
 
 def test_a_published_ruleset_wants_tests_that_fire_and_that_do_not() -> None:

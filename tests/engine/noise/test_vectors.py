@@ -227,6 +227,9 @@ def test_tests_of_rules_are_not_run_without_what_they_look_words_up_in(file: Pat
     rules = parse('be x -> $1.VBD $2.neighbor\n  test "b" => "c"')
     with pytest.raises(RuleSyntaxError, match="E350"):
         run_tests(rules)
+    rules = parse(f'option vectors = gone.vec\n{RULE}\n\nmovie -> film\n  test "b" => none')
+    with pytest.raises(RuleSyntaxError, match="E352"):
+        run_tests(rules)
 
 
 def test_vectors_that_are_not_there_are_reported_when_rules_are_compiled() -> None:
