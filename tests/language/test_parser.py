@@ -302,4 +302,5 @@ def test_characters_that_cannot_be_seen_are_refused_outside_quotes() -> None:
         assert fuzz.findings(f"a{character}b -> c") == ["E115"]
         if character > "\x9f":
             assert fuzz.findings(f'"a{character}b" -> c  # {character}') == []
+    assert fuzz.findings("a -> \ud800") == ["E115"]
     assert fuzz.findings("👩\u200d🚀 -> astronaut") == []

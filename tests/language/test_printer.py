@@ -93,6 +93,11 @@ def test_an_element_that_would_read_as_another_is_quoted(element: Element) -> No
     assert getattr(body, text) == getattr(element.body, text)
 
 
+def test_quoted_text_is_not_glued_to_a_mark_that_may_be_an_operator() -> None:
+    elements = (Element(Literal("?")), Element(Literal("x", quoted=True), glued=True))
+    assert print_rule(Rule(elements, (Text("y"),))) == '? "x" -> y'
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.text(min_size=1, max_size=6) | st.text(st.sampled_from("aX:'?!/<>$@#~=-_.1"), min_size=1))
 @example("X")
@@ -136,6 +141,7 @@ def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None
         ("set -> put", "set -> put"),
         ("option a = b -> c", "option a = b -> c"),
         ("rule book -> rulebook", "rule book -> rulebook"),
+        ("NOUN -> $1.typo(25%)NOUN", "NOUN -> $1.typo(25%)NOUN"),
         ('a -> b\n  expect: label "b-2.0"', "a -> b\n  expect: label b-2.0"),
     ],
 )
