@@ -59,7 +59,7 @@ def check_rule(rule: syntax.Rule, scope: syntax.RuleScope) -> list[Diagnostic]:
 
 def _is_plain(rule: syntax.Rule) -> bool:
     """Whether the rule only replaces literals by other text, which is always right."""
-    if not rule.antecedent or rule.left or rule.right or rule.metadata.rate is not None:
+    if not rule.antecedent or rule.left or rule.right:
         return False
     words = []
     for element in rule.antecedent:
@@ -70,7 +70,7 @@ def _is_plain(rule: syntax.Rule) -> bool:
             return False
         words.append(body.text)
     texts = [getattr(piece, "text", None) for piece in rule.consequent]
-    return None not in texts and words != texts and " ".join(map(str, texts)) != " ".join(words)
+    return None not in texts and " ".join(map(str, texts)) != " ".join(words)
 
 
 class _Checker:
@@ -105,6 +105,9 @@ class _Checker:
                 hint = "rename one of them"
                 self._add("E215", f"two elements are named `{element.name}`", span, hint)
             self._names[element.name] = element
+            if isinstance(body, syntax.Anchor):
+                hint = "it has no text to refer to"
+                self._add("E307", "an anchor cannot have a name", span, hint)
         self._quantifier(element)
         if isinstance(body, syntax.Group):
             for alternative in body.alternatives:
@@ -136,15 +139,11 @@ class _Checker:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
             for side, can_stand in _anchor_places(element, first, last):
-                if element.name and isinstance(element.body, syntax.Anchor):
-                    message, hint = "an anchor cannot have a name", "it has no text to refer to"
-                elif not can_stand:
+                if not can_stand:
                     sign, beside = ("<s>", "before") if side == "start" else ("</s>", "after")
                     message = f"`{sign}` has something {beside} it"
                     hint = f"nothing can come {beside} the {side} of the unit, not even a context"
-                else:
-                    continue
-                self._add("E307", message, element.span, hint)
+                    self._add("E307", message, element.span, hint)
 
     # ------------------------------------------------------------ consequent
 
@@ -258,7 +257,7 @@ class _Checker:
             number = "W605"
         # Words that the text may write otherwise: `cannot` as `can not`, `don’t` as `don't`.
         texts = [p.text if isinstance(p, syntax.Text) else "" for p in rule.consequent]
-        if any(map(all, pairwise(texts))) or re.search(r"['’]", "".join(texts)):
+        if any(map(all, pairwise(texts))) or re.search(r"['’ ]", "".join(texts)):
             number = "W605"
             message = "both sides are the same, so at most casing, apostrophes and spaces change"
             hint = "change the consequent, if more is meant"

@@ -183,7 +183,7 @@ def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
 
 def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnostic]:
     kinds = {function.kind for function in piece.functions if isinstance(function, syntax.Noise)}
-    if "paraphrase" in kinds and not (piece.target in {0, 1} and is_unit(rule)):
+    if "paraphrase" in kinds and not is_unit(rule):
         yield Diagnostic(
             "E327",
             "`.paraphrase` needs a whole unit",

@@ -278,7 +278,7 @@ def _as_pattern(text: str) -> str:
 
 def _pattern(text: str) -> str:
     """A regular expression as an element; an example if it is not a valid one."""
-    fitting = text and not any(map(str.isspace, text)) and pattern_error(text) is None
+    fitting = text and pattern_error(text) is None
     return code(print_test(syntax.Regex(text if fitting else "un.*")))
 
 

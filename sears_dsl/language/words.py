@@ -97,9 +97,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
         'choose one of: exact, smart'
     """
     choices = sorted(known)
-    by_fold: dict[str, str] = {}
-    for choice in choices:
-        by_fold.setdefault(choice.casefold(), choice)
+    by_fold = {choice.casefold(): choice for choice in choices}
     close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
     if close:
         return f"did you mean {by_fold[close[0]]}?"

@@ -194,7 +194,7 @@ def effect(
         rows = read_table(file, options=options, required=False).texts("text")
     except SearsError as error:
         return f"the sample cannot be read: {code(error.message.replace(str(file), file.name))}"
-    one = replace(ruleset, rules=(rule,), layout=(), trailing=())
+    one = replace(ruleset, rules=(rule,))
     try:
         matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
         changes = [(each.original, each.text) for each in matcher.apply(rows)]

@@ -235,7 +235,7 @@ class RuleServer(Conversation):
     def _files_changed(self, _: object) -> None:
         """Judge the open files anew that import others, which are read from the disk."""
         for uri, document in self.workspace.text_documents.items():
-            if document.version is not None and _IMPORTS.search(document.source):
+            if _IMPORTS.search(document.source):
                 self._publish(uri)
 
     def _publish(self, uri: str) -> None:

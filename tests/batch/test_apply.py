@@ -760,7 +760,7 @@ def test_rulesets_of_one_name_are_told_apart_by_their_paths(
 
 def test_published_names_that_are_equal_say_nothing() -> None:
     published = "ruleset demo 1.0.0\nrule m: movie -> film"
-    rulesets = [parse(published, path=path) for path in ("a.sear", "b.sear")]
+    rulesets = [parse(published, path=path) for path in ("x/a.sear", "y/b.sear")]
     assert distinct_ids(rulesets) == ("a/m", "b/m")
 
 

@@ -394,6 +394,8 @@ def test_tests_say_which_sentences_there_are() -> None:
     )
     outcomes = [(each.rule_id, each.outcome) for each in run_tests(rules)]
     assert outcomes == [("t", each) for each in ("ok", "ok", "wrong", "missing", "noisy")]
+    rules = parse('template "A film."\n  label: 1\n  test "A film." => "1.0"')
+    assert [each.outcome for each in run_tests(rules)] == ["ok"]
 
 
 def test_files_without_templates_and_ids_that_meet_are_refused() -> None:

@@ -169,3 +169,10 @@ def test_what_a_rule_is_read_under_follows_its_sets_through_imports_and_negation
         "set OWN was different",
         "",
     ]
+
+
+def test_language_and_seed_and_where_a_member_ends_count_for_how_a_rule_is_read() -> None:
+    [reading] = rule_settings(parse("option language = pt\nfilme -> $1.typo\n  seed: 7"))
+    assert reading == {"option language": "pt", "seed": "7"}
+    one, other = (list(rule_settings(parse(f"set S = {s}\n@S -> x"))) for s in ("a|bc", "ab|c"))
+    assert one != other

@@ -61,6 +61,7 @@ MISTAKES = {
     "http://x.com -> link": '"http://x.com"',
     "NOUN+ is -> it": "NOUN{1,8}",
     "NOUN* is -> it": "NOUN{0,8}",
+    "NUON+ is -> it": "NOUN{1,8}",
     "(a|b)+ is -> it": "(a|b){1,8}",
     "NOUN{2,} -> x": "NOUN{2,8}",
     "NOUN{,3} x -> y": "NOUN{0,3}",
@@ -69,6 +70,7 @@ MISTAKES = {
     "[tag=NN*] -> it": "(NN|NNP|NNPS|NNS)",
     "[tag=/NN.*/] -> it": "(NN|NNP|NNPS|NNS)",
     '{"LEMMA": "be"} -> is': "lemma=be",
+    '{"lower": "be"} -> is': "lower=be",
     "rule x movie red -> film": "rule x: movie red -> film",
     "rule x : movie -> film": "rule x: movie -> film",
     "movie => film": "movie -> film",
@@ -176,7 +178,9 @@ PLAIN = (
     "DET? NOUN is -> NOUN?", "aux cord -> cable", "num -> number", "|| x -> y", "x -> y ||",
     "x:NOUN is -> x $x was", "a:DET film -> $a movie", "x -> main()", "see asp.net -> see x.net",
     "not NOUN -> no NOUN", "ADJ & NOUN -> $1", "^ ^ -> smile", "^_^ -> x", "movie $ -> x",
-    "movie </s> -> movie .", "is it </s> -> is it ?",
+    "movie </s> -> movie .", "is it </s> -> is it ?", "do not -> $1n’t",
+    "'phone rang -> it rang", "“...” -> dots", "NOUN -> $1(",
+    'NOUN -> $1 , so good\n  test "a" => "b , so good"', "'cause of boys' toys -> x",
 )  # fmt: skip
 
 
@@ -277,6 +281,11 @@ def test_help_for_typing_errors_is_read(data: st.DataObject) -> None:
     under = "option tagset = sears2018\n" if line.startswith("option tagset = sears2018\n") else ""
     for finding in findings_of(head + line):
         check_help(finding, under)
+
+
+def test_an_ending_in_capitals_that_is_no_inflection_is_not_taken_for_one() -> None:
+    [finding] = findings_of("site -> asp.NET")
+    assert list(suggestions(finding)) == ['"asp.NET"']
 
 
 def test_the_name_of_a_file_in_the_place_of_rules_leads_to_the_commands_that_read_it() -> None:

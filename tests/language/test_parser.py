@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.language.parsing.parser import parse_lines
+from sears_dsl.language.parsing.parser import no_rules, parse_lines
 from sears_dsl.language.rule import (
     Anchor,
     AttributeTest,
@@ -178,9 +178,10 @@ def test_every_error_of_a_file_is_reported_in_order() -> None:
 
 
 def test_a_broken_definition_is_reported_once() -> None:
-    with pytest.raises(RuleSyntaxError) as caught:
-        parse("set WH = What | (\n@WH x -> y\n@WH z -> y")
-    assert len(caught.value.diagnostics) == 1
+    for text in ("set WH = What | (\n@WH x -> y\n@WH z -> y", 'import "c.sear as c\n@c.WH x -> y'):
+        with pytest.raises(RuleSyntaxError) as caught:
+            parse(text)
+        assert len(caught.value.diagnostics) == 1
 
 
 def test_words_that_are_keywords_elsewhere_are_words_in_rules() -> None:
@@ -270,6 +271,14 @@ def test_notation_of_noise_and_templates_in_any_order_gives_rules_or_findings(te
     fuzz.held(text)
 
 
+def test_half_of_the_lines_make_a_file_of_rules_and_blank_ones_do_not_count() -> None:
+    half = "set A = a\r\n\r\n\r\nid,text\r\n"
+    assert no_rules(half, "a.sear", imported=True) is None
+    assert no_rules(half + "1,b\r\n", "a.sear", imported=True) is not None
+    assert no_rules("id,text\n" * 19, "a.sear") is None  # named by hand
+    assert no_rules("id,text\n" * 20, "a.sear") is not None
+
+
 def test_hostile_lines_are_refused_quickly() -> None:
     started = time.process_time()
     assert fuzz.findings("a" * 1_000_000 + " -> b") == ["E114"]
@@ -277,10 +286,13 @@ def test_hostile_lines_are_refused_quickly() -> None:
     assert fuzz.findings("(" * 9_000 + " -> b") == ["E106"]
     assert fuzz.findings("(a|b)" * 3_000 + " -> b") != []
     assert "E304" in fuzz.findings(" ".join(["(a b|c d){0,8}"] * 400) + " e -> b")
+    assert fuzz.findings("(a b|c d){0,999999} e -> b") == ["E305"]
     assert fuzz.findings('"' + "\\" * 19_000 + " -> b") == ["E104"]
     assert fuzz.findings("!" * 19_000 + "a -> b") != []
     assert fuzz.findings("a" + "?" * 19_000 + " -> b") != []
     assert fuzz.findings("a " * 9_000) == ["E102"]
+    assert fuzz.findings("a -> b\n  seed: " + "9" * 5_000) == ["E328"]
+    assert fuzz.findings("a -> b".ljust(20_000, "b")) == []
     fuzz.findings("set A = " + "a|" * 9_000 + "b\n@A -> x")
     assert time.process_time() - started < 20
 
@@ -290,4 +302,5 @@ def test_characters_that_cannot_be_seen_are_refused_outside_quotes() -> None:
         assert fuzz.findings(f"a{character}b -> c") == ["E115"]
         if character > "\x9f":
             assert fuzz.findings(f'"a{character}b" -> c  # {character}') == []
+    assert fuzz.findings("a -> \ud800") == ["E115"]
     assert fuzz.findings("👩\u200d🚀 -> astronaut") == []

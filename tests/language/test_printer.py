@@ -15,8 +15,9 @@ from test_parser import KEYWORDS
 
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.language.printer import print_rule, rule_called, rule_id
+from sears_dsl.language.printer import effect_lines, print_rule, rule_called, rule_id
 from sears_dsl.language.rule import (
+    Anchor,
     AttributeTest,
     Body,
     Element,
@@ -67,6 +68,7 @@ def test_a_rule_is_called_by_its_sides_without_its_context(rule: Rule) -> None:
         (Negation(Literal("movie")), "!movie"),
         (AttributeTest("lemma", "movie"), "lemma=movie"),
         (Negation(AttributeTest("text", "movie")), "!text=movie"),
+        (Anchor("start"), "<s>"),
     ],
 )
 def test_a_clitic_is_no_part_of_what_stands_before_it(body: Body, written: str) -> None:
@@ -74,6 +76,26 @@ def test_a_clitic_is_no_part_of_what_stands_before_it(body: Body, written: str) 
     line = print_rule(Rule(elements, (Text("x"),)))
     assert line == f"{written} 's -> x"
     assert parse(line).rules[0].antecedent[0] == elements[0]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        Element(Literal(":"), name="x"),
+        Element(Literal("?"), 0, 1),
+        Element(AttributeTest("text", "a\u200bb")),
+    ],
+)
+def test_an_element_that_would_read_as_another_is_quoted(element: Element) -> None:
+    line = print_rule(Rule((element, Element(Tag("NOUN"))), (Text("x"),)))
+    [body, *_] = [each.body for each in parse(line).rules[0].antecedent]
+    text = "value" if isinstance(body, AttributeTest) else "text"
+    assert getattr(body, text) == getattr(element.body, text)
+
+
+def test_quoted_text_is_not_glued_to_a_mark_that_may_be_an_operator() -> None:
+    elements = (Element(Literal("?")), Element(Literal("x", quoted=True), glued=True))
+    assert print_rule(Rule(elements, (Text("y"),))) == '? "x" -> y'
 
 
 @settings(deadline=None, max_examples=300)
@@ -119,6 +141,8 @@ def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None
         ("set -> put", "set -> put"),
         ("option a = b -> c", "option a = b -> c"),
         ("rule book -> rulebook", "rule book -> rulebook"),
+        ("NOUN -> $1.typo(25%)NOUN", "NOUN -> $1.typo(25%)NOUN"),
+        ('a -> b\n  expect: label "b-2.0"', "a -> b\n  expect: label b-2.0"),
     ],
 )
 def test_canonical_forms(written: str, canonical: str | None) -> None:
@@ -157,6 +181,8 @@ def test_comments_and_blank_lines_stay_where_they_were() -> None:
     )
     assert parse(text).format() == expected
     assert parse(expected).format() == expected
+    two = "a -> b\n  # one\n  tags: x\n\nc -> d\n  tags: y  # two\n"
+    assert parse(two).format() == two
 
 
 @settings(deadline=None)
@@ -297,6 +323,27 @@ def test_an_id_is_the_name_or_a_hash_of_the_canonical_text() -> None:
     assert len(plain) == 12
     with_test = parse('a b -> c\n  test "a b" => "c"').rule_ids[0]
     assert with_test == plain
+
+
+def test_an_id_that_another_rule_declares_is_made_longer() -> None:
+    short = rule_id(parse("a -> b").rules[0])
+    named, made = parse(f"rule {short}: c -> d\na -> b").rule_ids
+    assert named == short
+    assert re.fullmatch("r-[0-9a-f]{20}", made)
+
+
+def test_the_id_that_a_file_gives_stands_for_a_rule_of_more_than_forty_characters() -> None:
+    line = "movie -> film".ljust(40, "m")
+    assert rule_called(line, "film") == f"{line} (film)"
+    assert rule_called(f"{line}m", "film") == "film"
+    assert rule_called(f"{line}m", "r-0123456789") == f"{line}m"
+
+
+def test_the_lines_that_decide_what_a_rule_does_are_told_from_the_others() -> None:
+    told = ["expect: flip", "rate: 5%", "seed: 3"]
+    other = ["tags: a", 'author: "b"', 'test "c" => none']
+    rule = parse("\n  ".join(["movie -> film", *told, *other])).rules[0]
+    assert effect_lines(rule.metadata) == told
 
 
 def test_the_language_of_rules_is_printed() -> None:

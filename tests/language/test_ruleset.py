@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,14 @@ def test_errors_of_imports_are_reported_where_they_are(tmp_path: Path) -> None:
         ("bad.sear", "E111"),
         ("bad.sear", "E201"),
     ]
+
+
+def test_a_set_that_an_import_does_not_have_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "c.sear").write_text("set WH = What\n")
+    path = tmp_path / "main.sear"
+    path.write_text('import "c.sear" as c\n@c.HW NOUN -> it\n')
+    with pytest.raises(RuleSyntaxError, match=r"E206.*no set `@c\.HW`(.|\n)*did you mean c\.WH"):
+        load(path)
 
 
 def test_a_circle_of_imports_is_reported(tmp_path: Path) -> None:
@@ -133,6 +143,13 @@ def test_rulesets_of_objects_are_written_as_files() -> None:
     assert parse(built.format()) == built
 
 
+def test_a_header_that_a_file_lacked_is_set_off_from_its_rules() -> None:
+    exact = replace(parse("# words\na -> b"), options=Options(case="exact"))
+    assert exact.format() == "option case = exact\n# words\na -> b\n"
+    exact = replace(parse("a -> b"), options=Options(case="exact"))
+    assert exact.format() == "option case = exact\n\na -> b\n"
+
+
 def test_a_published_ruleset_wants_tests_that_fire_and_that_do_not() -> None:
     body = 'a -> b\n  test "a" => "b"\nc -> d\n  test "a" => none\n'
     assert parse(body).warnings == ()
@@ -148,6 +165,41 @@ def test_the_table_for_notebooks_is_escaped() -> None:
     assert "really -&gt; &lt;&gt;" in table
     assert "label &lt;b&gt;&amp;" in table
     assert table.count("<tr>") == 2
+    many = parse("".join(f"rule r{n}: a{n} -> b\n" for n in range(1_203)), path="<b>.sear")
+    table = many._repr_html_()
+    assert "<b>" not in table
+    assert table.endswith("</table><p>and 1,003 more</p>")
+
+
+def test_the_first_three_rules_are_shown_in_a_line() -> None:
+    lines = ["a -> b", "c -> d", "e -> f", "g -> h"]
+    shown = [repr(parse("\n".join(lines[:count]))) for count in (3, 4)]
+    assert shown == [
+        "<Ruleset <rules>: 3 rules: a -> b; c -> d; e -> f>",
+        "<Ruleset <rules>: 4 rules: a -> b; c -> d; e -> f; …>",
+    ]
+
+
+def test_a_joined_ruleset_is_neither_of_both_and_knows_their_files() -> None:
+    published = parse("ruleset r 1.0\nfilms+ -> film", path="one.sear")
+    joined = published + parse("a -> b", path="two.sear")
+    assert (joined.name, joined.version, joined.warnings) == (None, None, ())
+    assert [Path(each).name for each in joined.origins] == ["one.sear", "two.sear"]
+
+
+def test_a_ruleset_takes_the_place_of_a_file_whole(tmp_path: Path) -> None:
+    """What still reads the old file keeps it."""
+    path, old = tmp_path / "a.sear", tmp_path / "old.sear"
+    path.write_text("movie -> film\n", "utf-8")
+    os.link(path, old)
+    parse("play -> show").save(path)
+    assert path.read_text("utf-8") == "play -> show\n"
+    assert old.read_text("utf-8") == "movie -> film\n"
+
+
+def test_a_ruleset_with_a_name_alone_has_a_version_in_its_file() -> None:
+    named = Ruleset.from_rules(parse("a -> b").rules, name="mined")
+    assert parse(named.format()).version == "0"
 
 
 def test_ten_thousand_plain_lines_are_read_in_a_moment() -> None:

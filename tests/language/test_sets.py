@@ -266,3 +266,17 @@ def test_options_of_imported_files_are_reported_and_do_not_count(
     own = {"case": "smart", "tagset": "ud2"}[name]
     told = f"`n.sear` states `option {name} = {value}`, but is read here under `{name} = {own}`"
     assert ("W617" in expected) == (told in [each.message for each in findings])
+
+
+def test_options_are_reported_of_the_file_that_states_them(tmp_path: Path) -> None:
+    """Of two imports that name tags of another tagset, each is told its own."""
+    (tmp_path / "plain.sear").write_text("set A = what\n")
+    for name, tag in (("one", "CONJ"), ("two", "NOUN")):
+        (tmp_path / f"{name}.sear").write_text(f"option tagset = sears2018\nset T = {tag}\n")
+    imports = "".join(f'import "{name}.sear" as {name}\n' for name in ("plain", "one", "two"))
+    path = tmp_path / "a.sear"
+    path.write_text(imports + "option case = exact\n@plain.A @one.T @two.T -> it is\n")
+    with pytest.raises(RuleSyntaxError) as caught:
+        load(path)
+    told = [(each.code, each.span.line) for each in caught.value.diagnostics if each.span]
+    assert sorted(told) == [("E202", 2), ("W617", 2), ("W617", 3)]

@@ -27,7 +27,9 @@ def test_what_is_no_share_is_none(text: str) -> None:
     assert read_share(text) is None
 
 
-@pytest.mark.parametrize(("text", "places"), [("3", 3), ("0", None), ("2.5", None), ("", None)])
+@pytest.mark.parametrize(
+    ("text", "places"), [("3", 3), ("9" * 10, None), ("0", None), ("2.5", None), ("", None)]
+)
 def test_places_are_counted_from_one(text: str, places: int | None) -> None:
     assert read_places(text) == places
 

@@ -257,6 +257,9 @@ def test_what_is_wrong_under_a_rule_hides_no_line_after_it_and_no_other_rule(
     ruleset, _ = read_in_part(text, "a.sear")
     assert ruleset is not None
     assert ruleset.rules[0].metadata.seed == 5
+    ruleset, _ = read_in_part("movie -> film\nx -> NOUM\n# so\n  seed: 5\n", "a.sear")
+    assert ruleset is not None
+    assert ruleset.rules[0].metadata.seed is None
     editor.open(text)
     assert shown(editor, 0, 10) is None
     assert "changes 2 of 3 rows" in str(shown(editor, 4, 1))

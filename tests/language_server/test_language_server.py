@@ -43,6 +43,25 @@ def test_a_mistake_is_shown_where_it_stands() -> None:
     assert "did you mean NOUN?" in found["message"]
 
 
+def test_a_finding_without_a_place_is_shown_on_the_first_line() -> None:
+    def find(_: str, path: str) -> Iterator[list[Diagnostic]]:
+        yield [Diagnostic("E407", "this is not a rule file", path=path)]
+
+    [found] = _shown(_started(find).open("id,text\n1,a\n"))
+    assert found["range"] == {
+        "start": {"line": 0, "character": 0},
+        "end": {"line": 0, "character": 7},
+    }
+
+
+def test_of_an_imported_file_the_errors_are_shown_and_no_warnings(tmp_path: Path) -> None:
+    (tmp_path / "words.sear").write_text("set A = film+ | b\nset B = NUON\n", "utf-8")
+    saved = tmp_path / "a.sear"
+    saved.write_text("", "utf-8")  # imports are looked for next to it
+    [found] = _shown(_started().open('import "words.sear" as w\n@w.A x -> y\n', saved.as_uri()))
+    assert found["message"].splitlines()[1:] == ["words.sear:2: `NUON` is not a tag"]
+
+
 def test_columns_are_counted_as_editors_do() -> None:
     [found] = _shown(_started().open("😀 NUON -> 😀\n"))
     assert found["range"]["start"]["character"] == 3
@@ -155,6 +174,7 @@ _ -> $1.typo(25%)
         (2, 31, "6 sentences"),
         (2, 13, "`D` = `very`"),
         (2, 20, "`GOOD` = `good | nice | fine`"),
+        (2, 22, "`.cap`: with a capital"),
         (2, 23, "`.cap`: with a capital"),
         (4, 8, "`.typo`: a slip of typing, drawn"),
         (5, 3, "`rate`: the share of its instances"),
@@ -199,8 +219,9 @@ def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
     saved = tmp_path / "a.sear"
     saved.write_text("", "utf-8")  # imports are looked for next to it
     editor.uri = saved.as_uri()
-    editor.open('import "words.sear" as w\ntemplate "A {w.')
-    assert [each["label"] for each in editor.answer("completion", 1, 15)] == ["GOOD"]
+    other = 'import "words.sear" as words\n'
+    editor.open(f'import "words.sear" as w\n{other}template "A {{w.')
+    assert [each["label"] for each in editor.answer("completion", 2, 15)] == ["GOOD"]
     assert editor.answer("completion", 0, 0) == []
 
 
@@ -212,6 +233,7 @@ def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
         (2, 29, (2, 14)),
         (3, 23, (3, 3)),
         (4, 10, None),
+        (6, 9, None),
         (9, 0, None),
     ],
 )
@@ -220,7 +242,8 @@ def test_what_is_named_is_found_where_it_is_defined(
 ) -> None:
     editor = _started()
     editor.open('set GOOD = good | nice\nmovie -> @GOOD\ntemplate "😀 {who:GOOD.cap} {$who}."\n'
-          "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\n")  # fmt: skip
+          "😀 be:lemma=be ADJ -> $be not ADJ\n_ -> $1.typo\nthis is -> (broken\n"
+          "ADJ -> $be\n")  # fmt: skip
     told = editor.answer("definition", line, character)
     if found is None:
         assert told is None

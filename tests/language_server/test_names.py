@@ -103,6 +103,11 @@ def test_a_rename_that_would_be_a_mistake_is_refused(rest: str) -> None:
     assert "'BAD' is the name of another set" in refused
 
 
+def test_quoted_metadata_names_nothing_however_far_it_is_indented() -> None:
+    editor = opened('a -> b\n        why: ".upper"\n')
+    assert editor.answer("hover", 1, 16) is None
+
+
 def test_comments_quotes_and_escaped_braces_name_nothing() -> None:
     text = 'set WH = a | b\n@WH x -> $1 # @WH $1.upper {WH}\n  why: "@WH .upper"\n'
     text += 'template "{{WH}} {WH}"\n  label: x\n'

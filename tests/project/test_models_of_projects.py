@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from collections.abc import Iterator
@@ -110,6 +111,12 @@ def test_models_that_answer_together_write_nothing_outside_of_its_folder(
     assert not [*outside.iterdir()]
 
 
+def test_rows_are_sent_to_an_encrypted_address_too() -> None:
+    address = "https://example.org/ask"
+    model = Model(spec=address, request_map="map.toml")
+    assert what_it_does(model) == f"sends rows to {address} with the request map map.toml"
+
+
 def test_what_models_do_that_answer_together_is_said_of_each() -> None:
     model = Model(spec="every:a=sklearn:m.pkl,b=file:p.csv,c=llm:chat.toml")
     assert what_it_does(model) == (
@@ -126,6 +133,29 @@ def test_another_file_of_settings_has_to_be_agreed_to(folder: Path, together: st
     assert "consent" not in str(audit().exception)
     (folder / "chat.toml").write_text('address = "http://elsewhere:1"\n', "utf-8")
     assert "that needs your consent" in refusal(audit()).message
+
+
+def test_text_that_moves_to_another_file_of_settings_has_to_be_agreed_to(folder: Path) -> None:
+    (folder / "a.toml").write_text('address = "http://localhost:1"\n', "utf-8")
+    (folder / "b.toml").write_text('model = "m"\n', "utf-8")
+    write(folder, 'chat = "every:llm:a.toml,llm:b.toml"')
+    assert run("trust").exception is None
+    assert "consent" not in str(audit().exception)
+    (folder / "a.toml").write_text('address = "http://localhost:1"\nmodel = "m"\n', "utf-8")
+    (folder / "b.toml").write_text("", "utf-8")
+    assert "that needs your consent" in refusal(audit()).message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights of POSIX")
+def test_nobody_else_can_agree(folder: Path) -> None:
+    write(folder, 'main = "critic:predict"')
+    before = os.umask(0)
+    try:
+        assert run("trust").exception is None
+    finally:
+        os.umask(before)
+    [mark] = (folder.parent / "home").rglob("agreed/*")
+    assert [path.stat().st_mode & 0o77 for path in (mark.parent, mark)] == [0, 0]
 
 
 @pytest.mark.parametrize("field", ["request_map", "response_map"])

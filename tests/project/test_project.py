@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from command_line import run
 from sears_dsl.cli.commands import ProjectCommand, sears
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.project.file import find_project
+from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
 
 PROJECT = """\
 text = ["more.txt"]
@@ -132,6 +134,47 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert taken("export", "own", "--data", "test", "-o", "x.pkl")["data"] == "data/test.csv"
     compared = taken("compare")
     assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
+
+
+def test_every_command_that_tags_takes_the_tagger_of_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sears_dsl.tagging.tagger.load_named", lambda name: name)
+    name = "spacy:en_films"  # no default of any command
+    (folder / "sears.toml").write_text(f'tagger = "{name}"\n' + PROJECT, "utf-8")
+    trusted()
+    for command in ("test", "vet", "audit"):
+        assert taken(command, "rules")["tagger"] == name, command
+    for command in ("apply", "augment", "export", "discover", "adversaries"):
+        assert taken(command, "-o", "x.sear")["tagger"] == name, command
+    assert taken("fix", "--train", "test", "-o", "x")["tagger"] == name
+
+
+def test_columns_of_a_repair_are_those_of_the_rows_that_judge_it(folder: Path) -> None:
+    fix = taken("fix", "--train", "test", "-o", "x")
+    assert (fix["training"], fix["data"], fix["column"]) == (
+        "data/test.csv",
+        "data/dev.csv",
+        "said",
+    )
+    with pytest.raises(click.MissingParameter, match="training"):
+        taken("fix", "-o", "x")
+
+
+def test_readings_and_the_column_of_texts_are_those_of_the_file(folder: Path) -> None:
+    own = 'readings = "read.jsonl"\ntext_column = "said"\n'
+    (folder / "sears.toml").write_text(own + PROJECT, "utf-8")
+    (folder / "read.jsonl").write_text("", "utf-8")
+    trusted()
+    discover = taken("discover", "-o", "found.sear")
+    assert [*map(str, discover["readings"])] == ["read.jsonl"]
+    assert discover["text_column"] == "said"
+
+
+def test_rules_that_two_names_stand_for_are_taken_once(folder: Path) -> None:
+    own = PROJECT.replace("[gates]", 'twice = ["rules"]\n[gates]')
+    (folder / "sears.toml").write_text(own, "utf-8")
+    assert taken("check", "own", "twice")["rules"] == ("rules", "paper/sentiment")
 
 
 def test_no_command_that_reads_the_project_file_ends_with_a_traceback(folder: Path) -> None:
@@ -294,6 +337,11 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\nmax_flip_rate = true", "is True", 'takes a rate, such as "5%" or 0.05'),
         ("[gates]\nrules = {a = false}", "is False", 'takes a rate, such as "5%" or 0.05'),
         ("[models.a]\nspec = 'b:c'\ntimeout = true", "timeout is True", "takes a number"),
+        ("[models.a]\nspec = 'b:c'\ntimeout = 0", "timeout is 0", "greater than 0"),
+        ("[models.a]\nspec = 'b:c'\ntimeout = inf", "timeout is inf", "takes a finite number"),
+        ("[models.a]\nspec = 'b:c'\nconnections = 0", "connections is 0", "than or equal to 1"),
+        ("[use]\ntrain = 'tset'", "use.train is 'tset', which [datasets] does not define", ""),
+        ("[datasets]\n7a = 'a.csv'", "a name is made of letters", ""),
         ("datasets = 'dev.csv'", "datasets is 'dev.csv'", "takes a table"),
         ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
          "set, entities, or within:AMOUNT"),
@@ -305,7 +353,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\n'severity:high' = '2%'", "gates: there is no key 'severity:high'",
          "put a limit for some rules under gates.rules"),
     ],
-    ids=range(19),
+    ids=range(24),
 )  # fmt: skip
 def test_what_is_wrong_is_reported_with_its_key(
     folder: Path, text: str, message: str, advice: str
@@ -412,6 +460,17 @@ def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     assert "in sears.toml: gates.rules = 'flim=0.5'" in done.exception.help
 
 
+def test_errors_about_rules_name_the_key_that_has_them(folder: Path) -> None:
+    two = '["rules", "paper/sentiment"]'
+    by_path = PROJECT.replace(f"own = {two}", "").replace('rules = "own"', f"rules = {two}")
+    for text, key in ((PROJECT, "rulesets"), (by_path, "use.rules")):
+        (folder / "sears.toml").write_text(text, "utf-8")
+        trusted()
+        error = run("vet").exception
+        assert isinstance(error, click.UsageError)
+        assert f"and {key} has 2" in error.message
+
+
 def test_errors_about_an_option_name_its_key_and_no_other(folder: Path) -> None:
     text = PROJECT[: PROJECT.index("[gates]")] + "[gates]\nrequire_support = true\n"
     (folder / "sears.toml").write_text(text + PROJECT[PROJECT.index("[use]") :], "utf-8")
@@ -472,10 +531,13 @@ def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
     assert "models.remote sends rows to http://localhost:1/ask" in told
     assert not (folder / "ran").exists(), "agreeing runs nothing"
     taken("audit")
+    taken("audit", "--model", "remote")
     changed = PROJECT.replace("brittle_films:predict", "brittle_films:other")
+    changed = changed.replace('"/labels"', '"/other"')
     (folder / "sears.toml").write_text(changed, "utf-8")
-    with pytest.raises(UsageError, match="that needs your consent"):
-        taken("audit")
+    for options in ((), ("--model", "remote")):
+        with pytest.raises(UsageError, match="that needs your consent"):
+            taken("audit", *options)
     (folder / "sears.toml").write_text(PROJECT + "# A remark.\n", "utf-8")
     taken("audit")
     os.rename(folder, folder.with_name("elsewhere"))
@@ -531,9 +593,65 @@ def test_a_pipe_or_a_huge_file_is_not_read(folder: Path) -> None:
     os.mkfifo(folder / "sears.toml")
     with pytest.raises(UsageError, match="not a regular file"):
         find_project()
+    (folder / "sears.toml").unlink()
+    (folder / "sears.toml").write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(UsageError, match=r"sears\.toml cannot be read: "):
+        find_project()
+
+
+def test_that_consent_cannot_be_written_is_said(folder: Path) -> None:
+    (folder.parent / "home").write_text("", "utf-8")
+    error = run("trust").exception
+    assert isinstance(error, UsageError)
+    assert error.message.startswith("cannot write ")
+    assert "--model" in error.help
 
 
 # ---------------------------------------------------------------- sears init
+
+
+def test_the_rows_to_search_are_those_of_development_if_there_are_any(tmp_path: Path) -> None:
+    assert likely_data(tmp_path) == ""
+    (tmp_path / "data").mkdir()
+    for name in ("a.md", "a.csv", "data/Valid.jsonl"):
+        (tmp_path / name).write_text("", "utf-8")
+    assert likely_data(tmp_path) == "data/Valid.jsonl"
+    (tmp_path / "data" / "Valid.jsonl").unlink()
+    assert likely_data(tmp_path) == "a.csv"
+
+
+def test_the_column_of_labels_has_few_values_and_no_text() -> None:
+    rows = range(300)
+    columns = {
+        "id": list(rows),
+        "language": ["en"] * 300,
+        "half": [row % 150 for row in rows],
+        "many": [row % 101 for row in rows],
+        "some": [row % 100 for row in rows],
+        "few": [row % 3 for row in rows],
+    }
+    assert likely_label(columns, texts=()) == "few"
+    assert likely_label(columns, texts=("few",)) == "some"
+    assert likely_label(columns, texts=("few", "some")) == ""
+    assert likely_label({"a": [1, 2, 3, 1], "b": [1, 2, 3, 4]}, texts=()) == ""
+    assert likely_label({**columns, "Label": list(rows)}, texts=()) == "Label"
+
+
+def test_the_column_of_text_has_its_usual_name_or_the_longest_values() -> None:
+    columns = {"id": ["1"], "said": ["A movie."], "score": [10**9]}
+    assert likely_text(columns) == "said"
+    assert likely_text({**columns, "Text": ["a"]}) == "Text"
+    assert likely_text({"a": [], "b": []}) == ""
+
+
+def test_a_proposed_file_is_toml_whatever_its_names() -> None:
+    text = project_text(
+        data='\x7f"é.csv', column="a\\b", label="", model="", rules=(), flip_rate="5%"
+    )
+    assert tomllib.loads(text) == {
+        "datasets": {"dev": {"file": '\x7f"é.csv', "column": "a\\b"}},
+        "gates": {"max_flip_rate": "5%"},
+    }
 
 
 def test_init_proposes_columns_and_what_it_writes_is_read(

@@ -16,6 +16,7 @@ from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens, contraction, cut_contractions
@@ -197,3 +198,8 @@ def test_a_whole_contraction_among_given_tokens_is_met_too() -> None:
     assert Renderer(ruleset.rules[0], ruleset).render(text, row, binding) == Edit(
         0, 5, "DON'T", "DO NOT"
     )
+
+
+def test_pinned_texts_of_tests_may_have_contractions_in_capitals() -> None:
+    rule = 'do n\'t -> do not\n  test "I/PRON/PRP DON\'T/AUX/VBP GO/VERB/VB" => "I DO NOT GO"'
+    assert [each.outcome for each in run_tests(parse(rule), tagger="pinned")] == ["ok"]

@@ -324,8 +324,8 @@ class Builder:
             self._report("E107", "this element has two quantifiers", place, hint)
         if first == "?":
             return 0, 1
-        match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
-        if match is None or not first.isascii():
+        match = re.fullmatch(r"\{([0-9]{1,6})(?:,([0-9]{1,6}))?\}", first)
+        if match is None:
             self._at(first, "E107", f"`{first}` is not a quantifier", _bounds(first))
             return 1, 1
         return int(match[1]), int(match[2] or match[1])

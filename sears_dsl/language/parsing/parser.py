@@ -467,7 +467,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
         share = read_share(text)
         if share is None:
             # An author who writes 0.25 means a quarter.
-            of_one = re.fullmatch(r"0?\.[0-9]{1,2}", text)
+            of_one = re.fullmatch(r"0?\.[0-9]{1,6}", text)
             meant = f"{text.rstrip('%').strip()}%"
             if of_one:
                 meant = print_share(round(float(text) * WHOLE))

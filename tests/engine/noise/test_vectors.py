@@ -220,7 +220,16 @@ def test_tests_of_rules_are_not_run_without_what_they_look_words_up_in(file: Pat
     rules = parse(f"option vectors = {file}\n{tested}")
     assert [each.outcome for each in run_tests(rules)] == ["ok", "ok"]
     rules = parse('<unit> -> $0.paraphrase\n  test "b" => "c"\nmovie -> film\n  test "b" => none')
-    assert [each.outcome for each in run_tests(rules)] == ["not run", "ok"]
+    results = run_tests(rules)
+    assert [each.outcome for each in results] == ["not run", "ok"]
+    assert results[0].why.endswith("; pip install 'sears-dsl[discovery]'")
+    # A mistake is found in a rule whose tests do not run, too.
+    rules = parse('be x -> $1.VBD $2.neighbor\n  test "b" => "c"')
+    with pytest.raises(RuleSyntaxError, match="E350"):
+        run_tests(rules)
+    rules = parse(f'option vectors = gone.vec\n{RULE}\n\nmovie -> film\n  test "b" => none')
+    with pytest.raises(RuleSyntaxError, match="E352"):
+        run_tests(rules)
 
 
 def test_vectors_that_are_not_there_are_reported_when_rules_are_compiled() -> None:
