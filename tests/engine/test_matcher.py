@@ -284,6 +284,13 @@ def test_rules_that_need_tags_do_not_match_words_alone() -> None:
     assert len(compiled("movie -> x").find(TAGGER.tokenize(["movie"]))) == 1
 
 
+def test_a_matcher_tells_which_tags_its_rules_read() -> None:
+    assert compiled("lemma=be -> was").tags_read == {"fine"}
+    # Inflections need both, whatever the rules test.
+    assert compiled("movie -> film.as($1)").tags_read == {"coarse", "fine"}
+    assert compiled("NOUN -> $1.upper").tags_read == {"coarse"}
+
+
 def test_every_error_of_the_rules_is_reported_at_once() -> None:
     bad = Rule((Element(Negation(Word("don't"))),), (Text("x"),))
     fine = Rule((Element(Tag("NOUN")),), (Text("x"),))

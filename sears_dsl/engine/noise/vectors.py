@@ -393,8 +393,12 @@ def _read_binary(path: Path) -> WordVectors:
             ".vec",
         )
     count, width = map(int, header)
+    # A blank and the numbers of each word: room is made only for what may be there.
+    if count * (1 + 4 * width) > len(raw):
+        short = f"{path} has no room for {counted(count, 'word')} of {counted(width, 'number')}"
+        raise DataError(short, help="get it anew")
     words: list[str] = []
-    table = np.empty((min(count, len(raw)), width), np.float32)
+    table = np.empty((count, width), np.float32)
     place = end + 1
     for row in range(count):
         space = raw.find(b" ", place)

@@ -136,7 +136,8 @@ def test_word2vec_binary_files_are_read(tmp_path: Path, end: bytes) -> None:
     ("content", "told"),
     [
         (binary([("a", 1, 0), ("b", 1, 1)])[:-1], "ends after 1 of 2 words"),
-        (binary([("a", 1, 0)]).replace(b"1 2", b"3 2"), "ends after 1 of 3 words"),
+        (binary([("a", 1, 0)]).replace(b"1 2", b"3 2"), "has no room for 3 words of 2 numbers"),
+        (b"1 %d\na " % 10**15, "has no room for 1 word of 1,000,000,000,000,000 numbers"),
         (
             binary([("a", 1, 0), ("b", 1, 1), ("a", 0, 1)]),
             "'a' occurs twice, as number 1 and 3",
@@ -360,6 +361,21 @@ def test_rule_files_of_several_folders_may_name_one_file(tmp_path: Path) -> None
         path.write_text(f"option vectors = {named}\n{RULE}\n", "utf-8")
     matcher = compile_rules([load(path) for path in paths], tagger=PinnedTagger({}))
     assert {each.text for each in matcher.apply(["a movie"], scope="all")} == {"a film"}
+
+
+def test_rulesets_of_one_run_name_the_same_vectors(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    named = [parse(f"option vectors = {tmp_path / name}.txt\n{RULE}") for name in ("one", "two")]
+    for rulesets, told in (
+        (named, f"{tmp_path / 'one.txt'}, {tmp_path / 'two.txt'}"),
+        ([named[0], parse(RULE)], f"{tmp_path / 'one.txt'}, no name"),
+    ):
+        with pytest.raises(RuleSyntaxError) as caught:
+            compile_rules(rulesets, tagger=PinnedTagger({}))
+        [finding] = caught.value.diagnostics
+        assert finding.code == "E352"
+        assert finding.message == f"the rules name different vectors: {told}"
 
 
 @pytest.mark.parametrize(("name", "extra"), [("glove-6b-50d", "noise"), ("minilm", "discovery")])
