@@ -33,7 +33,7 @@ FUNCTIONS = (
     "typo(9)", "typo(30%)", "typo(100%)", "swap(40%)", "drop(100%)", "double(25%)", "key(0.5%)",
 )  # fmt: skip
 WORDS = (
-    "wonderful", "film", "a", "I", "aa", "Aa", "naïve", "ß", "İstanbul", "K", "42", ".", "!",
+    "wonderful", "film", "a", "I", "Zaz", "aa", "Aa", "naïve", "ß", "İstanbul", "K", "42", ".", "!",
     "don't", "😀", "e\u0301", "ǆ", "xk", "PPO", "ﬁ", "II", "ee", "–",
 )  # fmt: skip
 texts = st.lists(
