@@ -51,6 +51,7 @@ def test_a_row_is_prepared_as_far_as_its_words_ask_for() -> None:
         ("set S = movie | /fil./\n@S -> x", TOKENS),
         ("[tag=NN & text=movie] -> x", NOTHING),
         ("x -> y / movie __", NOTHING),
+        ("<unit> -> $0 again", TOKENS),
     ],
 )
 def test_rules_without_a_word_of_their_own_need_every_row(written: str, least: int) -> None:
@@ -132,6 +133,11 @@ def test_inflections_need_tags_where_their_words_are() -> None:
 )
 def test_rules_that_may_move_a_clitic_to_another_word_need_tags(written: str, reads: bool) -> None:
     assert compile_rules([parse(written)], tagger=TAGGER).needs_tags == reads
+
+
+def test_whole_units_that_are_written_behind_another_copy_need_tags() -> None:
+    [(_, tokens)] = compile_rules([parse("<unit> -> $0 $0")], tagger=TAGGER).prepare(["a movie"])
+    assert tokens.tagged
 
 
 def test_rows_of_literal_rules_are_not_tagged() -> None:

@@ -84,8 +84,8 @@ def test_a_neighbour_does_not_depend_on_what_else_is_asked_and_ties_go_to_the_fi
     assert "w400" not in others
 
 
-def test_of_vectors_that_single_precision_does_not_tell_apart_the_nearer_is_taken() -> None:
-    table = np.array([[1, 0], [1, 2e-4], [1, 1e-4]], np.float32)
+def test_of_vectors_that_single_precision_takes_for_the_wrong_order_the_nearer_is_taken() -> None:
+    table = np.array([[1, 0], [2266, 4], [1700, 3]], np.float32)
     assert WordVectors(["film", "movie", "play"], table, identity="x").nearest(["film"]) == ["play"]
 
 
@@ -147,6 +147,7 @@ def test_word2vec_binary_files_are_read(tmp_path: Path, end: bytes) -> None:
             "the vector of 'b' has a value that is too large or not a number",
         ),
     ],
+    ids=range(5),
 )
 def test_binary_files_that_hold_something_else(tmp_path: Path, content: bytes, told: str) -> None:
     path = tmp_path / "bad.bin"
