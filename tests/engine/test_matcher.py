@@ -218,6 +218,9 @@ def test_protected_spans_move_along_a_chain() -> None:
     assert chained.span_map.map(9, 14) == (3, 8)
     [chained] = matcher.chain([row], protected=[[(2, 7)]])
     assert chained.text == "another movie, film"
+    # Nor is white space taken out of one.
+    gaps = compiled("really -> <>").chain(["a really b"], protected=[[(1, 2), (8, 9)]])
+    assert gaps.texts == ["a really b"]
 
 
 def test_sentences_are_units_of_their_own() -> None:
