@@ -57,7 +57,7 @@ good -> $1.typo
 NOUN -> film
 """
 TEXTS = ["A good movie", "a movie", "nothing", "A movie, a MOVIE and the good plot", "ΦΙΛΟΣ"]
-TEXTS += ["plot", "a plot plot", "the story", "the story's end", "the story’s end"]
+TEXTS += ["plot", "plot twist", "a plot plot", "the story", "the story's end", "the story’s end"]
 
 
 @pytest.mark.parametrize("rules", [RULES, DRAWN, f"{RULES}\n{DRAWN}", "_ -> x\n  rate: 50%"])

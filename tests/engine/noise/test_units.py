@@ -198,6 +198,13 @@ def test_a_rule_does_what_it_does_alone_beside_one_that_would_touch_what_is_prot
     assert texts[0] == texts[1]
 
 
+def test_a_unit_between_what_is_protected_is_rewritten(tagger: FastTagger) -> None:
+    matcher = compile_rules([parse("<unit> -> again")], tagger=tagger)
+    text, spans = "  movie  ", [[(0, 2), (7, 9)], [(0, 3)], [(6, 9)]]
+    texts = [each.text for each in matcher.apply([text] * 3, protected=spans)]
+    assert texts == ["  again  "]
+
+
 def test_what_is_left_alone_is_explained_by_what_the_rules_write(tmp_path: Path) -> None:
     (tmp_path / "look.sear").write_text("_ -> $1.homoglyph\n  rate: 100%\n", "utf-8")
     (tmp_path / "in.txt").write_text("It is 42 %.\n", "utf-8")
