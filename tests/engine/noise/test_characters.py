@@ -99,6 +99,12 @@ def test_the_table_is_named_by_its_version_and_the_hash_of_its_file() -> None:
     assert lookalikes_identity() == f"unicode-17.0.0 {digest[:16]}"
 
 
+def test_manifests_name_the_seed_where_rules_draw() -> None:
+    matchers = [compile_rules([parse(rule)], seed=7) for rule in ("_ -> $1.typo", "_ -> a")]
+    named = {"seed": "7", "lookalikes": lookalikes_identity()}
+    assert [matcher.noise_identity for matcher in matchers] == [named, {}]
+
+
 def test_keys_touch_each_other() -> None:
     letters = "qwertyuiopasdfghjklzxcvbnm"
     for letter in letters:
