@@ -167,9 +167,9 @@ def test_no_row_is_lost(name: str, rows: list[list[tuple[str, str]]]) -> None:
 def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
     tagger = load_tagger("fast")
     assert isinstance(tagger, CuttingTagger)
-    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x\nn't -> not")
     program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
-    prefilter = Prefilter(program, [False] * 3)
+    prefilter = Prefilter(program, [False] * 4)
     rows = [
         "this island",
         "it is.",
@@ -180,8 +180,9 @@ def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
         "",
         "ΦΙΛΟΣ",
         "\ud800",
+        "I CAN'T",
     ]
-    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
+    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING, TOKENS]
     assert prefilter.tiers(rows, cut=tagger.cut(rows)).tolist() == expected
     # Again, with all words known, and in another order.
     assert prefilter.tiers(rows[::-1], cut=tagger.cut(rows[::-1])).tolist() == expected[::-1]
