@@ -186,9 +186,7 @@ class Matcher:
     @cached_property
     def needs_tags(self) -> bool:
         """Whether any rule reads tags or lemmas, or writes by them (see `writes_by_tags`)."""
-        tests = self.program.predicates.needs_tags
-        used = np.flatnonzero(self.program.symbols >= 0)
-        return any(tests[test] for test in used) or any(self._writing_by_tags)
+        return any(self.program.predicates.needs_tags) or any(self._writing_by_tags)
 
     @cached_property
     def tags_read(self) -> frozenset[str]:

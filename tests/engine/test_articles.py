@@ -16,8 +16,8 @@ unidentified under usher utter urban ugly onion only FBI MRI HTML MP3 X-ray 8 80
 """
 WITH_A = """
 film house union unit unique university unanimous use user usual useful utensil utopia
-European eulogy ewe ubiquitous ukulele uranium one once NASA UFO USB 1 10 100 110 yes J u
-year
+European eulogy ewe ubiquitous ukulele uranium one ones once
+oneself ouija NASA UFO USB 1 10 100 110 yes J u year
 """
 
 

@@ -47,12 +47,17 @@ def test_one_by_one_is_as_all_at_once(matcher: Matcher, scope: str) -> None:
 RULES = """
 movie -> film
 a movie -> $1 good film
+φιλος -> friend
+<s> plot </s> -> story
+<> -> so / a? __ plot
+story -> seldom
 """
 DRAWN = """
 good -> $1.typo
 NOUN -> film
 """
-TEXTS = ["A good movie", "a movie", "nothing", "A movie, a MOVIE and the good plot"]
+TEXTS = ["A good movie", "a movie", "nothing", "A movie, a MOVIE and the good plot", "ΦΙΛΟΣ"]
+TEXTS += ["plot", "plot twist", "a plot plot", "the story", "the story's end", "the story’s end"]
 
 
 @pytest.mark.parametrize("rules", [RULES, DRAWN, f"{RULES}\n{DRAWN}", "_ -> x\n  rate: 50%"])

@@ -21,6 +21,7 @@ from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.chain import Step
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Rewrite, Scope, TokenRange, apply_edits
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
@@ -124,6 +125,10 @@ def test_words_without_a_form_are_counted() -> None:
     chained = compiled("VERB -> $1.VBD\nmovie -> film").chain(["learn movie"])
     assert chained[0].text == "learn film"
     assert chained.unrenderable == {0: 1}
+    by_sentence = compiled("VERB -> $1.VBD\nmovie -> film")
+    rows = ["learn . A learn movie .", "movie"]
+    assert by_sentence.apply(rows, unit="sentence").unrenderable == {0: 2}
+    assert by_sentence.chain(rows, unit="sentence").unrenderable == {0: 2}
 
 
 def test_a_chain_applies_rules_in_their_order() -> None:
@@ -213,6 +218,9 @@ def test_protected_spans_move_along_a_chain() -> None:
     assert chained.span_map.map(9, 14) == (3, 8)
     [chained] = matcher.chain([row], protected=[[(2, 7)]])
     assert chained.text == "another movie, film"
+    # Nor is white space taken out of one.
+    gaps = compiled("really -> <>").chain(["a really b"], protected=[[(1, 2), (8, 9)]])
+    assert gaps.texts == ["a really b"]
 
 
 def test_sentences_are_units_of_their_own() -> None:
@@ -282,6 +290,13 @@ def test_rules_that_need_tags_do_not_match_words_alone() -> None:
         matcher.find(TAGGER.tokenize(["movie"]))
     assert "tagger.tag" in refused.value.help
     assert len(compiled("movie -> x").find(TAGGER.tokenize(["movie"]))) == 1
+
+
+def test_a_matcher_tells_which_tags_its_rules_read() -> None:
+    assert compiled("lemma=be -> was").tags_read == {"fine"}
+    # Inflections need both, whatever the rules test.
+    assert compiled("movie -> film.as($1)").tags_read == {"coarse", "fine"}
+    assert compiled("NOUN -> $1.upper").tags_read == {"coarse"}
 
 
 def test_every_error_of_the_rules_is_reported_at_once() -> None:
@@ -354,6 +369,20 @@ def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
     assert rules.chain(["movie"], without=[[zero]])[0].text == "movie"
 
 
+@pytest.mark.parametrize("no_text", [["movie"], 5, None, b"movie"])
+def test_a_matcher_is_called_with_one_text(no_text: Any) -> None:
+    with pytest.raises(UsageError, match="text") as refused:
+        compiled("movie -> film")(no_text)
+    assert "matcher.apply(texts)" in refused.value.help
+
+
+@pytest.mark.parametrize(("rules", "told"), [("a -> b", "numbers from 0 to 0"), ("", "give none")])
+def test_positions_of_rules_that_are_not_there_are_refused(rules: str, told: str) -> None:
+    with pytest.raises(UsageError, match=r"without\[1\]=\[1\] is not valid") as refused:
+        compiled(rules).chain(["a", "b"], without=[[], [1]])
+    assert told in refused.value.help
+
+
 def test_one_string_is_not_taken_for_a_list_of_letters() -> None:
     with pytest.raises(UsageError, match="a string is not a list of texts"):
         compiled("movie -> film").apply("movie")
@@ -364,6 +393,20 @@ def test_rewrites_are_shown_with_their_changes_marked() -> None:
     page = done._repr_html_()
     assert "a &amp; <del>movie</del><ins>&lt;film&gt;</ins>" in page
     assert "<td>b</td>" in page
+    nameless = Rewrites(list(done))._repr_html_()
+    assert nameless == page.replace("<td>b</td>", "<td>0</td>")
+    many = compiled("movie -> film").apply(["movie"] * 1_052)
+    assert many._repr_html_().count("<del>") == 50
+    assert many._repr_html_().endswith("<p>and 1,002 more</p>")
+    assert "more</p>" not in many.select(np.arange(50))._repr_html_()
+
+
+def test_what_is_there_is_told_in_a_line() -> None:
+    one, two = compiled("movie -> film"), compiled("movie -> film\nVERB -> $1.VBD")
+    assert (repr(one), repr(two)) == ("<Matcher of 1 rule>", "<Matcher of 2 rules>")
+    assert repr(one.chain(["movie", "none"])) == "<2 chained rows, 1 changed>"
+    done = two.apply(["learn movie", "learn"])
+    assert repr(done) == repr(done.select(np.array([0]))) == "<1 rewrites, 2 not renderable>"
 
 
 class CountingTagger(PinnedTagger):

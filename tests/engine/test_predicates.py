@@ -139,6 +139,8 @@ def test_symbols_choose_what_is_reported() -> None:
         [],
         [],
     ]
+    # Other symbols are not those of before.
+    assert set(held(table.satisfied(TokenTypes.of(TYPES)), 0)) == {noun, either}
 
 
 @pytest.mark.parametrize("written", ["!don't", "[text=a & lower=a]"])

@@ -51,6 +51,7 @@ def test_a_row_is_prepared_as_far_as_its_words_ask_for() -> None:
         ("set S = movie | /fil./\n@S -> x", TOKENS),
         ("[tag=NN & text=movie] -> x", NOTHING),
         ("x -> y / movie __", NOTHING),
+        ("<unit> -> $0 again", TOKENS),
     ],
 )
 def test_rules_without_a_word_of_their_own_need_every_row(written: str, least: int) -> None:
@@ -134,6 +135,11 @@ def test_rules_that_may_move_a_clitic_to_another_word_need_tags(written: str, re
     assert compile_rules([parse(written)], tagger=TAGGER).needs_tags == reads
 
 
+def test_whole_units_that_are_written_behind_another_copy_need_tags() -> None:
+    [(_, tokens)] = compile_rules([parse("<unit> -> $0 $0")], tagger=TAGGER).prepare(["a movie"])
+    assert tokens.tagged
+
+
 def test_rows_of_literal_rules_are_not_tagged() -> None:
     matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=TAGGER)
     prepared = [(rows, tokens.tagged) for rows, tokens in matcher.prepare(["movie", "x", "What"])]
@@ -161,9 +167,9 @@ def test_no_row_is_lost(name: str, rows: list[list[tuple[str, str]]]) -> None:
 def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
     tagger = load_tagger("fast")
     assert isinstance(tagger, CuttingTagger)
-    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")
+    ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x\nn't -> not")
     program, _ = build_program([(ruleset.rules, ruleset)], tagger.split)
-    prefilter = Prefilter(program, [False] * 3)
+    prefilter = Prefilter(program, [False] * 4)
     rows = [
         "this island",
         "it is.",
@@ -174,8 +180,9 @@ def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
         "",
         "ΦΙΛΟΣ",
         "\ud800",
+        "I CAN'T",
     ]
-    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
+    expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING, TOKENS]
     assert prefilter.tiers(rows, cut=tagger.cut(rows)).tolist() == expected
     # Again, with all words known, and in another order.
     assert prefilter.tiers(rows[::-1], cut=tagger.cut(rows[::-1])).tolist() == expected[::-1]

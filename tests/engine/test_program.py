@@ -101,6 +101,9 @@ def test_rules_with_one_antecedent_are_matched_once() -> None:
     )
     assert program.rules.patterns.pattern_of.tolist() == [0, 0, 1, 0]
     assert len(program.sequences) == 2
+    program = build("movie? is -> x / a __\nb -> x\nmovie? is -> y / a __\nmovie? is -> x / b __")
+    assert program.rules.patterns.pattern_of.tolist() == [1, 0, 1, 2]
+    assert len(program.sequences) == 5
 
 
 def test_paths_share_their_beginnings() -> None:

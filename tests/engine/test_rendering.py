@@ -17,9 +17,10 @@ from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Binding, Edit, Rewrite, Scope, apply_edits
 from sears_dsl.engine.reference import find
+from sears_dsl.engine.rewrite.placing import begins_sentence
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.engine.rewrite.windows import characters_of
+from sears_dsl.engine.rewrite.windows import _begin_sentences, characters_of
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Options, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
@@ -276,3 +277,15 @@ def test_sequences_have_one_number_if_they_are_equal() -> None:
 def test_half_of_a_surrogate_pair_is_a_character() -> None:
     points, offsets = characters_of(["a\ud800", "😀"])
     assert (points.tolist(), offsets.tolist()) == ([97, 0xD800, 0x1F600], [0, 2, 3])
+
+
+def test_the_kernels_know_where_sentences_begin_and_what_white_space_is() -> None:
+    befores = [f".{chr(point)}" for point in range(0x3100)]
+    sides = product(("?", "…", ",", "x", ""), ("", ")", "”"), ("", " ", "  "), ("", "(“"))
+    befores += map("".join, sides)
+    flags = _begin_sentences(
+        np.arange(len(befores), dtype=np.int32),
+        np.array(list(map(len, befores)), np.int32),
+        characters_of([f"{before}x" for before in befores]),
+    )
+    assert flags.tolist() == [begins_sentence(f"{each}x", len(each)) for each in befores]

@@ -180,6 +180,11 @@ def test_an_inflection_of_an_optional_element_that_is_not_there_is_nothing() -> 
     assert out == "the blue"
 
 
+def test_an_inflection_of_an_inflection_is_that_of_its_form() -> None:
+    out, _, _ = rewritten("is red -> $1.VBG.VBZ blue", "is red")
+    assert out == "is blue"
+
+
 def test_several_tokens_have_no_inflection() -> None:
     rule = Rule((Element(Literal("dog")), Element(Literal("is"))), (Reference(0, ("VBD",)),))
     row = TAGGER.tag(["dog is"]).row(0)

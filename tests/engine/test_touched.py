@@ -100,6 +100,16 @@ def test_rules_can_be_left_out_of_a_row() -> None:
     assert [row.left_out for row in done] == [(), ()]
 
 
+def test_a_row_tells_each_rule_that_was_left_out_with_the_first_span_it_would_touch() -> None:
+    [done] = ALL.chain(["a movie"], intact=[[(0, 1), (2, 4), (3, 7)]])
+    assert done.left_out == ((0, 1),)
+    text = "A movie. A movie. The movie."
+    spans = [(0, 1), (2, 16)]
+    [done] = ALL.chain([text], intact=[spans], unit="sentence")
+    assert done.text == "A movie. A movie. A film."
+    assert done.left_out == ((0, 1),)
+
+
 # ---------------------------------------------------------------- rows and columns
 
 SPANS = (SpanColumn.parse("context=answers"),)

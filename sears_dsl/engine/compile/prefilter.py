@@ -61,6 +61,7 @@ class Prefilter:
         for rule in program.units.tolist():
             open_tier = max(open_tier, TAGS if consequents_need_tags[rule] else TOKENS)
         self.least: int = open_tier  # what every row needs, for rules without such words
+        # A row takes the tier of the last one that finds a word in it.
         self._scanners = {
             tier: _Scanner(words[tier])
             for tier in (TOKENS, TAGS)
@@ -86,12 +87,12 @@ class Prefilter:
         if not self._scanners or not len(texts):
             return tiers
         if cut is not None:
-            for tier, scanner in sorted(self._scanners.items()):
+            for tier, scanner in self._scanners.items():
                 tiers[cut.with_words(scanner.kinds)] = tier
             return tiers
         raw = _SEPARATOR.join(texts)
         joined, offsets = _fold_rows(raw, texts)
-        for tier, scanner in sorted(self._scanners.items()):
+        for tier, scanner in self._scanners.items():
             places = scanner.places(joined)
             tiers[np.searchsorted(offsets, places, side="right") - 1] = tier
         return tiers

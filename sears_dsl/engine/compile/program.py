@@ -513,7 +513,7 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     inner[parents] = True
     # Where one plain pattern ends and no path goes on, the edge holds it and needs no node.
     variants = np.arange(len(final), dtype=np.int32)
-    last = (variants < plain) & (endings[final] == 1) & ~inner[final] & (final > 0)
+    last = (variants < plain) & (endings[final] == 1) & ~inner[final]
     is_node = np.ones(len(endings), np.bool_)
     is_node[final[last]] = False
     children = (np.cumsum(is_node) - 1).astype(np.int32)

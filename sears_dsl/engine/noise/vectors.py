@@ -58,24 +58,31 @@ class _OnlyData(pickle.Unpickler):
 
 def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     """The words and the vectors of a file that gensim has saved."""
+    beside = _beside(path)
     try:
         with path.open("rb") as file:
             stored = _OnlyData(file).load()
-    # What is not a pickle fails in as many ways as there are bytes.
+        attributes = vars(stored) if isinstance(stored, _GensimObject) else {}
+        table = attributes.get("vectors")
+        if table is None and beside.is_file():
+            table = np.load(beside, allow_pickle=False)
+        if isinstance(table, np.ndarray):
+            table = np.asarray(table, np.float32)
+    # What is not a pickle, or not a table of numbers, fails in as many ways as there are bytes.
     except Exception as error:
         raise DataError(f"{path} is not a file of word vectors saved by gensim: {error}",
                         help=_ADVICE) from error  # fmt: skip
-    attributes = vars(stored) if isinstance(stored, _GensimObject) else {}
-    table = attributes.get("vectors")
-    beside = path.with_name(f"{path.name}.vectors.npy")
-    if table is None and beside.is_file():
-        table = np.load(beside, allow_pickle=False)
     words = attributes.get("index_to_key")
     if not isinstance(table, np.ndarray) or not isinstance(words, list):
         missing = f"{beside.name} is missing beside it" if words else "it has no words"
         raise DataError(f"{path} is not a file of word vectors saved by gensim 4: {missing}",
                         help=_ADVICE)  # fmt: skip
-    return list(map(str, words)), np.asarray(table, np.float32)
+    return list(map(str, words)), table
+
+
+def _beside(path: Path) -> Path:
+    """The file in which gensim keeps the table of a large file of vectors."""
+    return path.with_name(f"{path.name}.vectors.npy")
 
 
 # How many cosines are held at once.
@@ -255,7 +262,8 @@ def _read(name: str, path: Path, _changed: int) -> WordVectors:
         by_gensim = file.read(1) == b"\x80"
     if by_gensim:
         words, table = read_keyed(path)
-        return WordVectors(words, table, identity=_identity(path.name, len(words), path))
+        files = [path, *filter(Path.is_file, [_beside(path)])]
+        return WordVectors(words, table, identity=_identity(path.name, len(words), *files))
     return _read_text(path)
 
 
@@ -295,11 +303,13 @@ def _encoder(folder: Path, name: str) -> WordVectors:
     return WordVectors(words, table[whole], identity=_identity(name, len(words), file))
 
 
-def _identity(name: str, rows: int, file: Path) -> str:
-    """Name, number of words and hash."""
-    with file.open("rb") as stream:
-        digest = file_digest(stream, "sha256").hexdigest()
-    return f"{name}, {rows:,} words, sha256 {digest}"
+def _identity(name: str, rows: int, *files: Path) -> str:
+    """Name, number of words and hash of each file."""
+    digests = []
+    for file in files:
+        with file.open("rb") as stream:
+            digests.append(file_digest(stream, "sha256").hexdigest())
+    return f"{name}, {rows:,} words, sha256 {' '.join(digests)}"
 
 
 def _read_text(path: Path) -> WordVectors:
@@ -383,8 +393,12 @@ def _read_binary(path: Path) -> WordVectors:
             ".vec",
         )
     count, width = map(int, header)
+    # A blank and the numbers of each word: room is made only for what may be there.
+    if count * (1 + 4 * width) > len(raw):
+        short = f"{path} has no room for {counted(count, 'word')} of {counted(width, 'number')}"
+        raise DataError(short, help="get it anew")
     words: list[str] = []
-    table = np.empty((min(count, len(raw)), width), np.float32)
+    table = np.empty((count, width), np.float32)
     place = end + 1
     for row in range(count):
         space = raw.find(b" ", place)

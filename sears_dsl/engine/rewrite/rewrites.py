@@ -358,11 +358,7 @@ def code_points(old: str, new: str) -> str:
         return ""
     table, before = lookalikes(), set(old)
     alike = {table[each] for each in before if each in table} - before
-    return ", ".join(
-        f"{each} U+{ord(each):04X}"
-        for each in dict.fromkeys(new)
-        if each in alike or (each not in before and table.get(each) in before)
-    )
+    return ", ".join(f"{each} U+{ord(each):04X}" for each in dict.fromkeys(new) if each in alike)
 
 
 def with_code_points(old: str, new: str) -> str:

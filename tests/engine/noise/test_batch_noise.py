@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from naive_noise import how_many, number, rewrite
 
@@ -66,6 +66,7 @@ def _by_unit(
     st.integers(0, 2**64),
     st.integers(0, 3),
 )
+@example("key", None, ["Z A a z"], 0, 0)
 def test_a_batch_is_what_its_units_are(
     function: str, rate: int | None, rows: Sequence[str], seed: int, number: int
 ) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise import characters
 from sears_dsl.engine.noise.characters import (
     PlacedText,
     change_places,
@@ -14,6 +18,7 @@ from sears_dsl.engine.noise.characters import (
     has_place,
     keys_beside,
     lookalikes,
+    lookalikes_identity,
 )
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.language.loader import parse
@@ -87,6 +92,17 @@ def test_no_character_is_its_own_look_alike_and_ascii_ones_come_back() -> None:
     ascii_ones = [one for one in table if one.isascii()]
     assert len(ascii_ones) == 30
     assert all(table[table[one]] == one for one in ascii_ones)
+
+
+def test_the_table_is_named_by_its_version_and_the_hash_of_its_file() -> None:
+    digest = sha256(Path(characters.__file__).with_name("lookalikes.tsv").read_bytes()).hexdigest()
+    assert lookalikes_identity() == f"unicode-17.0.0 {digest[:16]}"
+
+
+def test_manifests_name_the_seed_where_rules_draw() -> None:
+    matchers = [compile_rules([parse(rule)], seed=7) for rule in ("_ -> $1.typo", "_ -> a")]
+    named = {"seed": "7", "lookalikes": lookalikes_identity()}
+    assert [matcher.noise_identity for matcher in matchers] == [named, {}]
 
 
 def test_keys_touch_each_other() -> None:

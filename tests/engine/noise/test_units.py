@@ -90,6 +90,21 @@ def test_rulesets_that_want_different_units_do_not_run_together_unasked(
     assert len(matcher.apply([TEXT], unit="text")) == 2
 
 
+def test_of_many_files_that_need_the_rarer_unit_three_are_named() -> None:
+    rarer = [parse("option unit = sentence\nis -> was", path=name) for name in "abcde"]
+    others = [parse("is -> was", path=str(number)) for number in range(6)]
+    findings, paths = requirements.hindrances(
+        [*rarer, parse("option unit = sentence\n", path="no rules"), *others],
+        unit=None, vectors=False, paraphrases=False,
+    )  # fmt: skip
+    assert [each.message for each in findings] == [
+        "rulesets of one run need different units: a, b, c, 2 more work on each sentence, the "
+        "other 6 files on each text"
+    ]
+    assert paths == set("abcde")
+    assert requirements.unit_of([*others, parse("option unit = sentence\n")]) == "text"
+
+
 def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("It is good. It is red.\n", "utf-8")
     done = call("apply", "noise", "in.txt", "-o", "out.jsonl", folder=tmp_path)
@@ -181,6 +196,13 @@ def test_a_rule_does_what_it_does_alone_beside_one_that_would_touch_what_is_prot
         done = matcher.apply([text], scope="all", protected=protected)
         texts.append([each.text for each in done if each.rule == 0])
     assert texts[0] == texts[1]
+
+
+def test_a_unit_between_what_is_protected_is_rewritten(tagger: FastTagger) -> None:
+    matcher = compile_rules([parse("<unit> -> again")], tagger=tagger)
+    text, spans = "  movie  ", [[(0, 2), (7, 9)], [(0, 3)], [(6, 9)]]
+    texts = [each.text for each in matcher.apply([text] * 3, protected=spans)]
+    assert texts == ["  again  "]
 
 
 def test_what_is_left_alone_is_explained_by_what_the_rules_write(tmp_path: Path) -> None:

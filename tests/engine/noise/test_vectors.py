@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import struct
 from collections.abc import Sequence
@@ -83,6 +84,11 @@ def test_a_neighbour_does_not_depend_on_what_else_is_asked_and_ties_go_to_the_fi
     assert "w400" not in others
 
 
+def test_of_vectors_that_single_precision_takes_for_the_wrong_order_the_nearer_is_taken() -> None:
+    table = np.array([[1, 0], [2266, 4], [1700, 3]], np.float32)
+    assert WordVectors(["film", "movie", "play"], table, identity="x").nearest(["film"]) == ["play"]
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_vector_of_zeros_is_nobodys_neighbour_and_has_none() -> None:
     words = ["film", "nothing", "tree"]
@@ -111,10 +117,53 @@ def test_the_neighbours_that_come_along_are_for_one_file_of_vectors_alone() -> N
     assert not len(_shipped_neighbours(identity[:-1]))
 
 
-def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
+def binary(rows: Sequence[tuple[str, float, float]], *, end: bytes = b"") -> bytes:
+    """The rows in word2vec's binary format; the tool itself ends each with a new line."""
+    content = b"%d 2\n" % len(rows)
+    for word, *numbers in rows:
+        content += word.encode() + b" " + struct.pack("<2f", *numbers) + end
+    return content
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_word2vec_binary_files_are_read(tmp_path: Path, end: bytes) -> None:
     path = tmp_path / "two.bin"
-    path.write_bytes(b"2 2\n" + b"a " + struct.pack("<2f", 1, 0) + b"b " + struct.pack("<2f", 1, 1))
-    assert load_vectors(str(path)).nearest(["a"]) == ["b"]
+    path.write_bytes(binary([("a", 1, 0), ("b", 1, 1)], end=end))
+    assert load_vectors(str(path)).nearest(["a", "b"]) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (binary([("a", 1, 0), ("b", 1, 1)])[:-1], "ends after 1 of 2 words"),
+        (binary([("a", 1, 0)]).replace(b"1 2", b"3 2"), "has no room for 3 words of 2 numbers"),
+        (b"1 %d\na " % 10**15, "has no room for 1 word of 1,000,000,000,000,000 numbers"),
+        (
+            binary([("a", 1, 0), ("b", 1, 1), ("a", 0, 1)]),
+            "'a' occurs twice, as number 1 and 3",
+        ),
+        (
+            binary([("a", 1, 0), ("b", 1, np.nan)]),
+            "the vector of 'b' has a value that is too large or not a number",
+        ),
+    ],
+    ids=range(5),
+)
+def test_binary_files_that_hold_something_else(tmp_path: Path, content: bytes, told: str) -> None:
+    path = tmp_path / "bad.bin"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=told) as caught:
+        load_vectors(str(path))
+    assert caught.value.help
+
+
+def test_a_file_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "changing.txt"
+    path.write_text("movie 1 0\nfilm 1 0\n", "utf-8")
+    assert load_vectors(str(path)).nearest(["movie"]) == ["film"]
+    path.write_text("movie 1 0\nplay 1 0\n", "utf-8")
+    os.utime(path, ns=(0, 0))  # a clock may be slow
+    assert load_vectors(str(path)).nearest(["movie"]) == ["play"]
 
 
 class KeyedVectors:
@@ -144,20 +193,50 @@ def test_files_of_gensim_are_read_as_data(tmp_path: Path) -> None:
     path.write_bytes(keyed(words, None))
     with pytest.raises(DataError, match=r"large\.kv\.vectors\.npy is missing beside it"):
         load_vectors(str(path))
+    np.save(tmp_path / "large.kv.vectors.npy", table[:2])
+    with pytest.raises(DataError, match=r"3 words, but a table of the shape \(2, 2\)"):
+        load_vectors(str(path))
     np.save(tmp_path / "large.kv.vectors.npy", table)
-    assert load_vectors(str(path)).nearest(["movie"]) == ["film"]
+    vectors = load_vectors(str(path))
+    assert vectors.nearest(["movie"]) == ["film"]
+    digests = [
+        sha256(file.read_bytes()).hexdigest()
+        for file in (path, tmp_path / f"{path.name}.vectors.npy")
+    ]
+    assert vectors.identity == f"large.kv, 3 words, sha256 {' '.join(digests)}"
+
+
+class Harmful:
+    """Touches a file where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.path,)
 
 
 def test_a_file_of_gensim_runs_nothing(tmp_path: Path) -> None:
-    class Harmful:
-        def __reduce__(self) -> tuple[object, tuple[str]]:
-            return Path.touch, (tmp_path / "ran",)  # type: ignore[return-value] - as it is called
-
-    path = tmp_path / "bad.kv"
-    path.write_bytes(pickle.dumps(Harmful(), protocol=4))
+    path, ran = tmp_path / "bad.kv", tmp_path / "ran"
+    path.write_bytes(pickle.dumps(Harmful(ran), protocol=4))
     with pytest.raises(DataError, match="is not a file of word vectors saved by gensim: it names"):
         load_vectors(str(path))
-    assert not (tmp_path / "ran").exists()
+    assert not ran.exists()
+
+
+def test_a_table_of_gensim_that_is_none_of_numbers_runs_nothing(tmp_path: Path) -> None:
+    path, ran = tmp_path / "large.kv", tmp_path / "ran"
+    path.write_bytes(keyed(["movie"], None))
+    beside = tmp_path / "large.kv.vectors.npy"
+    np.save(beside, np.array([[Harmful(ran)]], object), allow_pickle=True)
+    for content in (beside.read_bytes(), b"", b"\x93NUMPY"):
+        beside.write_bytes(content)
+        with pytest.raises(DataError, match="is not a file of word vectors saved by gensim: "):
+            load_vectors(str(path))
+    path.write_bytes(keyed(["movie"], np.array([["x"]])))
+    with pytest.raises(DataError, match="is not a file of word vectors saved by gensim: "):
+        load_vectors(str(path))
+    assert not ran.exists()
 
 
 def test_words_may_have_spaces(tmp_path: Path) -> None:
@@ -292,6 +371,21 @@ def test_rule_files_of_several_folders_may_name_one_file(tmp_path: Path) -> None
         path.write_text(f"option vectors = {named}\n{RULE}\n", "utf-8")
     matcher = compile_rules([load(path) for path in paths], tagger=PinnedTagger({}))
     assert {each.text for each in matcher.apply(["a movie"], scope="all")} == {"a film"}
+
+
+def test_rulesets_of_one_run_name_the_same_vectors(tmp_path: Path) -> None:
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    named = [parse(f"option vectors = {tmp_path / name}.txt\n{RULE}") for name in ("one", "two")]
+    for rulesets, told in (
+        (named, f"{tmp_path / 'one.txt'}, {tmp_path / 'two.txt'}"),
+        ([named[0], parse(RULE)], f"{tmp_path / 'one.txt'}, no name"),
+    ):
+        with pytest.raises(RuleSyntaxError) as caught:
+            compile_rules(rulesets, tagger=PinnedTagger({}))
+        [finding] = caught.value.diagnostics
+        assert finding.code == "E352"
+        assert finding.message == f"the rules name different vectors: {told}"
 
 
 @pytest.mark.parametrize(("name", "extra"), [("glove-6b-50d", "noise"), ("minilm", "discovery")])
