@@ -303,7 +303,10 @@ def test_who_saw_other_adversaries_answered_another_question(
     ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     paths = [
-        journal_of(name, {}, extra=(("pick", {"original": "s", "shown": shown, "choice": None}),))
+        journal_of(name, {}, extra=(
+            ("pick", {"original": "s", "shown": shown, "choice": None}),
+            ("pick", {"original": "who saw nothing answered nothing", "shown": [], "choice": None}),
+        ))
         for name, shown in {"ana": ["t", "u"], "ben": ["u", "t"], "eve": ["t", "v"]}.items()
     ]  # fmt: skip
     found = agreement(read_reviews(paths, ruleset), on="picks")
@@ -395,6 +398,17 @@ def test_rules_of_one_text_that_expect_different_labels_are_both_written(
     file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n", "utf-8")
     text, _, _ = written_by({"ana": {0: "accept", 1: "good -> bad"}}, rules=load(file))
     assert text.count("good -> bad\n") == 2
+
+
+def test_an_edit_goes_with_a_rule_that_expects_the_same(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "labels.sear"
+    file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n  expect: flip\n", "utf-8")
+    verdicts = {"ana": {1: "good -> bad"}, "ben": {0: "reject grammar"}}
+    text, left_out, _ = written_by(verdicts, rules=load(file))
+    assert "-> bad" not in text
+    assert left_out.count("-> bad\n  expect: flip\n") == 2
 
 
 def test_a_saved_rule_stays_beside_one_of_its_text_that_may_change_the_label(
@@ -500,6 +514,15 @@ def test_a_rule_edited_into_one_that_is_left_out_is_in_one_file(written_by: Writ
     edited = "# edited by ana, 2026-11-21T00:01:00Z: good movie -> good film\nmovie -> film\n"
     assert f"\n# its edit equals a rule that is left out\n{edited}" in left_out
     assert ": 2 disputed, 3 not judged." in text
+
+
+def test_a_rejection_counts_also_of_who_edits_another_rule_into_the_rejected_one(
+    written_by: WrittenBy,
+) -> None:
+    verdicts = {"ana": {MOVIE: "good movie -> good film", GOOD_MOVIE: "reject meaning"}}
+    text, left_out, _ = written_by(verdicts)
+    assert "film" not in text
+    assert left_out.count("\ngood movie -> good film\n") == 1
 
 
 def test_who_wrote_a_rule_agrees_or_not_with_who_judged_it(

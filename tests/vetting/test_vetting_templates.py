@@ -145,7 +145,8 @@ def test_rules_that_nobody_judged_stay_beside_judged_templates(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rule", "template", "up"),
     [("skip", "accept", "templates"), ("accept", "skip", "rules"), ("accept", "reject", "both"),
-     ("", "skip", "templates"), ("skip", "", "rules"), ("", "", "rules")],
+     ("", "skip", "templates"), ("", "sentence", "templates"), ("skip", "", "rules"),
+     ("", "", "rules")],
 )  # fmt: skip
 def test_skipping_some_of_a_kind_is_not_judging_it(
     tmp_path: Path, rule: str, template: str, up: str
@@ -155,7 +156,10 @@ def test_skipping_some_of_a_kind_is_not_judging_it(
     with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
         if rule:
             journal.append(rule, {"rule": "film"})
-        if template:
+        if template == "sentence":
+            rejected = {"template": "odd", "text": "It is bad.", "label": "negative"}
+            journal.append("sentence", {**rejected, "rejected": True})
+        elif template:
             journal.append("template", {"template": "odd", "verdict": template})
     outcomes = vetting_outcomes(ruleset, read_reviews([journal.path], ruleset))
     assert (outcomes.rules is not None) == (up != "templates")
