@@ -174,8 +174,10 @@ def test_nothing_left_out_leaves_no_file(
 ) -> None:
     path = journal_of("ana", dict.fromkeys(range(5), "accept"))
     out = tmp_path / "o.sear"
+    left_out_path(out).write_text("movie -> film\n", "utf-8")
     written = write_vetted(ruleset, read_reviews([path], ruleset), out, tagger=PinnedTagger())
     assert written.left_out is None
+    assert not left_out_path(out).exists(), "it was of an earlier vetting"
     assert load(out).rules == ruleset.rules
 
 
@@ -550,6 +552,28 @@ def test_different_edits_are_the_dispute_where_one_voice_would_do(
     assert "# disputed: as many reviewers keep it as reject it\n" in left_out
 
 
+def test_a_comment_at_the_top_stays_though_the_set_below_it_goes(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "sets.sear"
+    content = "# Words of reviews.\nset LEFT = good\n\n@LEFT play -> show\n\nmovie -> film\n"
+    file.write_text(content, "utf-8")
+    text, _, _ = written_by({"ana": {0: "reject meaning", 1: "accept"}}, rules=load(file))
+    assert "\n# Words of reviews.\n" in text
+
+
+def test_no_long_text_and_no_half_a_character_becomes_a_test(
+    ruleset: Ruleset, written_by: WrittenBy
+) -> None:
+    shown = [
+        [f"a good tale{rest}", f"a fine tale{rest}"] for rest in (" ..." * 60, " \ud800", " .")
+    ]
+    edit = {"rule": ruleset.rule_ids[GOOD], "new": "good tale -> fine tale", "shown": shown}
+    text, _, _ = written_by({"ana": {}}, extra={"ana": (("edit", edit),)})
+    assert text.count("a good tale") == 1
+    assert '  test "a good tale ." => "a fine tale ."\n' in text
+
+
 def test_comments_inside_an_edited_rule_stay(tmp_path: Path, written_by: WrittenBy) -> None:
     file = tmp_path / "remarks.sear"
     file.write_text(
@@ -559,11 +583,12 @@ def test_comments_inside_an_edited_rule_stay(tmp_path: Path, written_by: Written
         '  why: "because"  # reason\n'
         '  test "a film" => none  # holds no more\n'
         '  test "good" => "fine"  # holds no more\n'
-        '  test "a book" => none  # holds\n',
+        '  test "a book" => none  # holds\n'
+        '  test "a play" => none\n',
         "utf-8",
     )
     text, _, _ = written_by({"ana": {0: "(good|film) -> great"}}, rules=load(file))
     assert "(good|film) -> great  # head\n" in text
     assert '  # inner\n  why: "because"  # reason\n' in text
-    assert 'test "a book" => none  # holds\n' in text
+    assert 'test "a book" => none  # holds\n  test "a play" => none\n' in text
     assert "holds no more" not in text

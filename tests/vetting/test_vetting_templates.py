@@ -166,6 +166,13 @@ def test_skipping_some_of_a_kind_is_not_judging_it(
     assert (outcomes.templates is not None) == (up != "rules")
 
 
+def test_who_rejected_a_sentence_alone_is_named(session: TemplateSession, tmp_path: Path) -> None:
+    decide(session, "sentence", template="odd", text="It is bad that it great.", rejected=True)
+    reviews = read_reviews([session.journal.path], session.ruleset)
+    written = write_vetted(session.ruleset, reviews, tmp_path / "v.sear", tagger=None)  # type: ignore[arg-type]
+    assert " by ana, " in written.vetted.read_text("utf-8").splitlines()[0]
+
+
 def test_reviewers_agree_on_templates(session: TemplateSession, file: Path) -> None:
     judge_all(session)
     other = file.with_name("neg.ben.vetting.jsonl")

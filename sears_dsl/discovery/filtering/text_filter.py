@@ -411,7 +411,7 @@ class _Trial:
             passed=(
                 len(self.scores) == len(self.pairs)
                 and not self.is_too_small
-                and low >= 1 - self.delta - 1e-12
+                and low >= 1 - self.delta
             ),
         )
 
