@@ -113,7 +113,7 @@ def _words(text: str) -> str:
         shown = alone or name
         if len(shown) > _LONGEST:
             shown = shown[: _LONGEST + 1].rpartition("-")[0] or shown[:_LONGEST]
-        return f"{shown.rstrip('-')}-{_digits(text)}"
+        return f"{shown}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
 
 

@@ -241,8 +241,6 @@ def _share_as_dict(share: MeasuredShare) -> dict[str, float | None]:
 
 def _last_inside(refuted: Callable[[float], bool], inside: float, outside: float) -> float:
     """The end of the interval, between an area inside of it and an end of [0, 1]."""
-    if not refuted(outside):
-        return outside
     for _ in range(60):
         middle = (inside + outside) / 2
         if refuted(middle):

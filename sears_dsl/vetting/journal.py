@@ -296,7 +296,7 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
 def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> JournalEntry:
     fields = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
     place = line.pop("n", None)
-    if isinstance(place, bool) or not isinstance(place, int) or place != number:
+    if place != number:
         raise _damaged(path, number + 1, f"entry {number} should be here: lines are lost or mixed")
     if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")

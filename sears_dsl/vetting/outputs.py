@@ -283,7 +283,6 @@ def vetted_text(
     # Of one text with a rule of another effect: only an id tells them apart.
     others = {print_rule(each) for each in rules} - known
     taken = {rule.name for rule in ruleset.rules}
-    taken |= {template.name for template in ruleset.templates}
     ids = filter(lambda each: each not in taken, (f"written-{number}" for number in count(1)))
     added: dict[str, Entry] = {}
     for review in reviews:

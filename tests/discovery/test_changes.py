@@ -42,6 +42,8 @@ def test_words_go_and_come_with_their_spaces() -> None:
 def test_a_change_that_one_row_proposes_is_left() -> None:
     pairs = [("a movie", ["a film", "one movie"]), ("the movie", ["the film"])]
     assert alone(*pairs, rows=2) == ["a film", "the film"]
+    twice = ("a movie or a movie", ["a film or a movie", "a movie or a film"])
+    assert alone(twice, rows=2) == []
 
 
 def test_another_tokenization_of_the_same_text_is_no_rewording() -> None:

@@ -478,15 +478,20 @@ def test_what_lies_ahead_is_asked_about_where_it_is_much() -> None:
 
 
 def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
-    def minutes(rows: int, seconds: float, most: int | None = 10_000) -> SearchEstimate:
+    def minutes(
+        rows: int, seconds: float, most: int | None = 10_000, beam: int = 30
+    ) -> SearchEstimate:
         right: Any = SimpleNamespace(texts=["A fun film, and a long one."] * rows,
                                      questions=SimpleNamespace(most=most, asked=100))  # fmt: skip
         predictor: Any = SimpleNamespace(seconds=100 * seconds, asked=100)
-        team: Any = SimpleNamespace(jobs=2, recipe=SimpleNamespace(beam=30, paraphrases=True))
+        team: Any = SimpleNamespace(jobs=2, recipe=SimpleNamespace(beam=beam, paraphrases=True))
         return estimate_search(right, predictor, team)
 
     assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
+    assert minutes(200, 0.001, beam=10).minutes < minutes(200, 0.001).minutes
     assert minutes(200, 1.0).minutes > 9_900 / 60
+    assert "about a minute on" in str(SearchEstimate(1, limited=True, minutes=1.4))
+    assert "about 2 minutes on" in str(SearchEstimate(1, limited=True, minutes=1.6))
     assert str(minutes(200, 1.0)).endswith("ask the model at most 9,900 more questions")
     assert str(minutes(10, 0.0, None)).startswith("the search will take about a minute on an idle")
     assert str(minutes(10, 0.0, None)).endswith("ask the model some 10,000 more questions")

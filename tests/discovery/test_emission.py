@@ -179,6 +179,7 @@ def test_a_known_rule_keeps_its_tags_and_those_of_its_tests_that_hold() -> None:
         ("an ADJ -> a $2", True),
         ("great -> $1 !", False),
         ("ADJ -> awesome", False),
+        ("[lower!=great & pos=ADJ] -> awesome", False),
     ],
 )
 def test_what_may_leave_a_wrong_article_is_known(rule: str, upsets: bool) -> None:

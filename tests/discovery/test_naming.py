@@ -78,6 +78,13 @@ def test_names_are_made_of_words() -> None:
         assert names_of(parse(text).rules) == [name]
 
 
+def test_of_rules_of_one_name_the_one_that_it_shows_whole_keeps_it() -> None:
+    plain, capital = names_of(parse("film -> movie\nFilm -> movie").rules)
+    assert plain == "film-to-movie"
+    assert re.fullmatch("film-to-movie-[0-9a-f]{6}", capital)
+    assert len(set(names_of(parse("go to -> see\ngo -> to see").rules))) == 2
+
+
 def test_a_long_name_leaves_the_context_out_and_ends_with_a_whole_word() -> None:
     long = "n't -> not / !/ai|ca|wo|sha/i __ !(PRP|there)"
     [shortened] = names_of(parse(long).rules)
@@ -91,7 +98,10 @@ def test_a_long_name_leaves_the_context_out_and_ends_with_a_whole_word() -> None
 
 
 @settings(deadline=None)
-@given(st.lists(st.text(min_size=1, max_size=8)), st.lists(st.sampled_from(["a", "a-m"])))
+@given(
+    st.lists(st.text(min_size=1, max_size=8) | st.sampled_from(["a", "a/m", "a-m"])),
+    st.lists(st.sampled_from(["a", "a-m"])),
+)
 def test_any_names_become_distinct_ids_of_the_language(names: list[str], taken: list[str]) -> None:
     ids = valid_ids(names, taken=taken)
     assert len({*ids, *taken}) == len(ids) + len(set(taken))

@@ -100,16 +100,42 @@ def test_the_changed_word_itself_tells_by_its_tag() -> None:
 
 
 def test_words_are_quoted_where_they_mean_something_else() -> None:
-    rows = [("+", "set not"), ("+", "set not well"), ("-", "I not"), ("-", "so not"),
-            ("-", "(NOUN not")]  # fmt: skip
-    for text, _ in narrowed("not -> never", rows, most=9):
-        assert print_rule(parse(text).rules[0]) == text
+    rows = [("+", "rule not"), ("+", "rule not well"), ("-", "thing not"), ("-", "so not")]
+    [(text, acts), *_] = narrowed("not -> never", rows, negations=False)
+    assert (text, acts) == ('not -> never / "rule"i __', "xx..")
+    assert print_rule(parse(text).rules[0]) == text
 
 
 def test_a_share_of_what_is_judged_may_be_refused() -> None:
     rows = [("+", "it is not")] * 9 + [("-", "it is not"), ("-", "and not"), ("-", "and not")]
     assert not any(text.endswith("AUX __") for text, _ in narrowed("not -> ~n't", rows))
     assert narrowed("not -> ~n't", rows, delta=0.1)[0][0] == "not -> ~n't / AUX __"
+
+
+def test_a_longer_condition_has_to_act_much_more_and_to_say_more_than_the_refused_places() -> None:
+    refused = [("-", "this not")] * 5
+    often, rarely = [("+", "one not")] * 20, [("+", "other not")]
+    assert narrowed("not -> never", often + rarely + refused, delta=0.1, negations=False) == [
+        ("not -> never / one __", "x" * 20 + "." * 6)
+    ]
+    few = often[:6] + rarely * 2 + refused[:2]
+    assert narrowed("not -> never", few, delta=0.1, negations=False) == [
+        ("not -> never / one __", "x" * 6 + "." * 4)
+    ]
+    both = often + rarely * 8 + refused
+    [(text, acts), *_] = narrowed("not -> never", both, delta=0.1, negations=False)
+    assert (text, acts) == ("not -> never / (one|other) __", "x" * 28 + "." * 5)
+
+
+def test_nobody_reads_a_list_of_more_than_eight_words() -> None:
+    rows = [("+", f"{word} not") for word in "abcdefghij"] + [("-", "this not")]
+    lists = [text for text, _ in narrowed("not -> never", rows, negations=False, most=99)]
+    assert max(text.count("|") for text in lists) == 7
+
+
+def test_a_condition_keeps_some_of_the_accepted_places() -> None:
+    rows = [("+", "one not"), ("-", "one not"), (" ", "other not")]
+    assert narrowed("not -> never", rows) == []
 
 
 def test_too_few_judged_places_choose_nothing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -169,10 +170,17 @@ def test_a_rule_goes_if_a_part_of_it_flips_its_rows() -> None:
     assert set(selected(other)) == {0, 1, 2}
 
 
-def test_the_same_words_at_another_place_are_no_part_of_a_change() -> None:
-    lines = ("but -> ~, but", "or -> ~,")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("but -> ~, but", "or -> ~,"),
+        # The first changes how often a word is there, which says nothing of the other's new word.
+        ("or or -> or", "or or -> or even"),
+    ],
+)
+def test_the_same_words_at_another_place_are_no_part_of_a_change(lines: tuple[str, str]) -> None:
     rules = parse("\n".join(lines)).rules
-    texts = [f"they sang or danced with {each} but went" for each in ("us", "you")]
+    texts = [f"they sang or or danced with {each} but went" for each in ("us", "you")]
     applications = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
     every = np.ones(len(applications.texts), np.bool_)
     coverage = coverage_of(
@@ -224,6 +232,10 @@ def test_of_redundant_rules_the_shorter_one_stays() -> None:
     found, collapsed = selected("a movie -> a film\nmovie -> film", ["a movie"])
     assert found == ["movie -> film"]
     assert collapsed == [("a movie -> a film", "movie -> film", "redundant")]
+    narrow = "[lower=movie & pos=NOUN] -> film"
+    found, collapsed = selected(f"{narrow}\nmovie -> film", ["a movie"])
+    assert found == ["movie -> film"]
+    assert collapsed == [(narrow, "movie -> film", "redundant")]
 
 
 def test_of_redundant_rules_a_known_one_stays_though_a_new_one_is_simpler() -> None:
@@ -281,6 +293,18 @@ def test_a_word_is_not_the_tag_that_it_is_spelled_like() -> None:
     assert not collapsed
 
 
+def test_rules_that_change_spaces_alone_undo_nothing() -> None:
+    rules = "! -> ~!\n, -> ~,"
+    assert selected(rules, ["a movie !", "a film , too"]) == (rules.splitlines(), [])
+
+
+def test_what_undoes_a_rule_counts_with_it_only_where_that_one_is_selected() -> None:
+    coverage = coverage_from([{0: 1.0}, {1: 1.0}, {2: 1.0, 3: 1.0}], 4)
+    coverage = replace(coverage, twins=(((1, "inverse"),), (), ()))
+    assert select(coverage, 1).with_inverses == (2,)
+    assert select(coverage, 2).with_inverses == (2, 1, 0)
+
+
 def test_rules_that_write_something_else_are_no_twins() -> None:
     found, collapsed = selected("movie -> film\na movie -> a play", ["a movie", "the movie"])
     assert found == ["movie -> film"]  # the other one adds nothing, but it is no twin
@@ -335,18 +359,19 @@ def test_what_goes_adds_nothing_to_what_stays(sides: list[str], data: st.DataObj
 
 def test_only_flips_that_keep_the_meaning_count() -> None:
     rules = parse("movie -> film").rules
-    done = apply_candidates(rules, TAGGER.tag(["a movie", "the movie", "my movie"]), tagger=TAGGER)
+    texts = ["a movie", "the movie", "my movie", "our movie"]
+    done = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
     coverage = coverage_of(
         rules,
         ["movie -> film"],
         done,
-        flips=np.array([True, True, False]),
-        scores=np.array([0.5, 0.05, np.nan]),
-        tau=0.1,
+        flips=np.array([True, True, False, True]),
+        scores=np.array([0.5, 0.05, np.nan, 0.125]),
+        tau=0.125,
     )
     found = select(coverage, 3)
-    assert found.gains == (0.5,)
-    assert coverage.covered(found.rules).tolist() == [True, False, False]
+    assert found.gains == (0.625,)
+    assert coverage.covered(found.rules).tolist() == [True, False, False, True]
 
 
 def test_a_flip_that_was_not_scored_is_refused() -> None:

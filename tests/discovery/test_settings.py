@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sears_dsl.discovery.settings import Settings, paper_choices
+from sears_dsl.discovery.settings import Budget, Settings, paper_choices
 from sears_dsl.errors import UsageError
 
 
@@ -39,9 +39,26 @@ def test_the_papers_order_has_no_limit_of_questions() -> None:
     assert Settings(order="paper", max_questions=7).questions(100) == 7
 
 
+def test_a_limit_of_one_question_is_for_a_row() -> None:
+    assert Settings(max_questions=1).questions_for_rows == 1
+    assert Settings(max_questions=10).questions_for_rows == 5
+
+
+def test_the_last_stage_has_all_the_time_that_is_left() -> None:
+    now = 0.0
+    budget = Budget(10.0, lambda: now, order="paper", last="adversaries")
+    in_time = budget.stage("adversaries")
+    assert in_time()
+    now = 9.9
+    assert in_time()
+    now = 10.0
+    assert not in_time()
+    assert budget.reached == ["adversaries"]
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
+    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0), ("budget_seconds", 0)],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):

@@ -73,6 +73,8 @@ def test_tau_leaves_the_least_entropy_of_all_thresholds(judged: Judged) -> None:
         curve = operating_curve(*columns(judged))
         assert (curve.true_rates <= curve.false_rates + 1e-12).all()
         return
+    left = calibrated(*columns(judged)).entropy
+    assert left == pytest.approx(split_entropy(judged, tau), abs=1e-12)
     for other in {score for score, _ in judged} | {tau}:
         upper = [label for score, label in judged if score >= other]
         lower = [label for score, label in judged if score < other]
@@ -120,6 +122,7 @@ def test_tau_is_between_scores_that_are_next_to_each_other(low: float) -> None:
         ([0.9, 0.1], 1 / 3, "0.3333"),
         ([0.123456, 0.1], 0.123456, "0.1234"),  # 0.1235 is above the score
         ([1e-170, 1e-190], 1.00004e-180, "1e-180"),
+        ([0.1 + 0.2, 0.3], 0.1 + 0.2, "0.30000000000000004"),  # no 16 digits lie between
     ],
 )
 def test_a_threshold_is_shown_with_the_digits_that_keep_its_meaning(
@@ -159,6 +162,15 @@ def test_the_interval_of_an_area_holds_it(area: float, same: int, other: int) ->
     assert narrow[1] - narrow[0] < high - low
 
 
+@pytest.mark.parametrize("area", [0.6, 0.95])
+def test_the_interval_of_an_area_ends_where_its_error_is_hanley_and_mcneils(area: float) -> None:
+    for end in area_interval(area, equivalent=10, different=20):
+        first, second = end / (2 - end), 2 * end**2 / (1 + end)
+        # With the mean of 10 - 1 and 20 - 1 in the place of either, as Newcombe has it.
+        spread = end * (1 - end) + 14 * (first + second - 2 * end**2)
+        assert abs(area - end) == pytest.approx(1.959964 * math.sqrt(spread / 200), rel=1e-5)
+
+
 def test_the_interval_of_an_area_covers_it_as_often_as_it_says() -> None:
     random = np.random.default_rng(0)
     # Normal scores one standard deviation apart: the area is Φ(1 / √2).
@@ -179,9 +191,11 @@ def test_the_interval_of_an_area_covers_it_as_often_as_it_says() -> None:
         ([], [], "all 0 pairs"),
         ([0.1], [True], "the only pair is judged equivalent"),
         ([0.1, float("nan")], [True, False], "score of pair 2 is nan"),
+        ([float("inf"), 0.1], [True, False], "score of pair 1 is inf"),
         ([0.1], [True, False], "1 scores but 2 judgements"),
         ([0.9, 0.1], [False, True], "label 1 means the same meaning"),
         ([0.5, 0.5], [False, True], "no threshold separates"),
+        ([0.9, 0.9, 0.1, 0.1], [False, True, False, True], "no threshold separates"),
     ],
 )
 def test_judgements_that_tell_nothing_are_refused(

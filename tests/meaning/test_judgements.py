@@ -57,7 +57,7 @@ def test_columns_that_are_called_as_usual_need_not_be_named(labelled: str) -> No
     ("header", "row"),
     [
         ("a,b,label", "It is.,It was.,yes"),
-        ("label,first,second", "TRUE,It is.,It was."),
+        ("label,first,second", "TRUE ,It is.,It was."),
         ("rewrite,n,original,label", "It was.,7,It is.,1.0"),
     ],
 )
@@ -67,6 +67,16 @@ def test_columns_may_stand_anywhere(tmp_path: Path, header: str, row: str) -> No
     judged = read_judgements(str(path))
     assert judged.pairs == (("It is.", "It was."),)
     assert judged.equivalent.tolist() == [True]
+
+
+@pytest.mark.parametrize("named", [{"original": "draft"}, {"rewrite": "draft"}])
+def test_a_column_that_is_named_counts_before_usual_names(
+    tmp_path: Path, named: dict[str, str]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("original,rewritten,draft,label\nIt is.,It was.,It has been.,1\n", "utf-8")
+    with pytest.raises(DataError, match="which columns are the two texts"):
+        read_judgements(str(path), **named)  # type: ignore[arg-type]
 
 
 def test_grades_are_cut_where_one_says(tmp_path: Path) -> None:

@@ -63,6 +63,19 @@ def test_fleiss_and_the_interval_are_those_of_statsmodels(ratings: list[list[str
         assert cohen.interval == pytest.approx(expected, abs=1e-6)
 
 
+def test_an_interval_stays_within_what_kappa_can_be() -> None:
+    kappa = cohen_kappa(["keep", "keep", "reject"], ["keep", "reject", "keep"])
+    assert kappa.interval is not None
+    assert kappa.interval[0] == -1
+
+
+def test_who_gives_one_category_proves_nothing() -> None:
+    """The error of κ is 0 here, but for rounding."""
+    kappa = cohen_kappa(["keep"] * 5, ["keep"] * 4 + ["reject"])
+    assert kappa.value == pytest.approx(0)
+    assert kappa.interval is None
+
+
 def test_nothing_judged_is_not_agreement() -> None:
     assert cohen_kappa([], []).value is None
     assert fleiss_kappa([]).value is None

@@ -101,6 +101,8 @@ def test_a_changed_import_makes_another_version(tmp_path: Path) -> None:
     before = ruleset_digest(load(rules))
     common.write_text("# a remark\nset GOOD = good  |  great\n", "utf-8")
     assert ruleset_digest(load(rules)) == before
+    common.write_text("set GOOD = good | great\nbad -> poor\n", "utf-8")
+    assert ruleset_digest(load(rules)) == before, "its rules are not judged"
     common.write_text("set GOOD = good | bad\n", "utf-8")
     assert ruleset_digest(load(rules)) != before
 
@@ -175,13 +177,40 @@ def test_another_reviewer_has_another_journal(tmp_path: Path, ruleset: Ruleset) 
         Journal(path, ruleset=ruleset, reviewer="ben")
 
 
-def test_a_journal_that_git_replaced_meanwhile_is_left_alone(
-    tmp_path: Path, ruleset: Ruleset
+def test_an_entry_is_on_the_disk_when_it_counts(
+    tmp_path: Path, ruleset: Ruleset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: sizes.append(os.fstat(file).st_size))
+    path = tmp_path / "ana.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("skip", {"rule": "r-1"})
+        assert sizes[-1] == path.stat().st_size
+
+
+def test_half_a_line_that_a_full_disk_took_is_cut_off(
+    tmp_path: Path, ruleset: Ruleset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / "ana.jsonl", os.write
+    with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
+        content = path.read_bytes()
+        monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:9]))
+        with pytest.raises(DataError, match="only part of the line was written"):
+            journal.append("skip", {"rule": "r-1"})
+        assert path.read_bytes() == content
+        monkeypatch.undo()
+        assert journal.append("skip", {"rule": "r-1"}).number == 1
+
+
+@pytest.mark.parametrize("added", ["", "a line that somebody typed\n"])
+def test_a_journal_that_git_replaced_or_a_person_edited_meanwhile_is_left_alone(
+    tmp_path: Path, ruleset: Ruleset, added: str
 ) -> None:
     path = tmp_path / "ana.jsonl"
     with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
-        content = path.read_bytes()
-        path.unlink()
+        content = path.read_bytes() + added.encode()
+        if not added:
+            path.unlink()
         path.write_bytes(content)
         with pytest.raises(DataError, match="changed or moved"):
             journal.append("skip", {"rule": "r-1"})
@@ -209,6 +238,14 @@ def test_a_sitting_without_decisions_removes_its_own_journal_and_no_other(
     [
         (lambda lines: [*lines[:1], b"<<<<<<< HEAD", *lines[1:]], "line 2 .* not JSON"),
         (lambda lines: [lines[0], *lines[2:]], "entry 1 should be here"),
+        (
+            lambda lines: [*lines[:2], lines[2].replace(b'"ana"', b'"ben"')],
+            "line 3 .* its reviewer",
+        ),
+        (
+            lambda lines: [*lines[:2], lines[2].replace(b'"ruleset": "', b'"ruleset": "0')],
+            "line 3 .* its reviewer or ruleset is not that of the first line",
+        ),
         (lambda lines: [b'{"format": "x"}', *lines[1:]], "not a journal of sears vet"),
         (lambda lines: [b"text,label", *lines[1:]], "not a journal of sears vet: it is not JSON"),
         (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 2')], "version 2"),
@@ -300,11 +337,24 @@ def test_undo_is_as_if_it_had_never_been(
     assert after.revision == len(entries) + 1
 
 
+def test_of_several_decisions_on_a_rule_the_last_one_counts_and_stands_last() -> None:
+    decisions = [("accept", {"rule": "r-1"}), ("skip", {"rule": "r-2"}), ("skip", {"rule": "r-1"})]
+    rules = replay(_entries(decisions)).rules
+    assert [(name, each.verdict) for name, each in rules.items()] == [
+        ("r-2", "skip"), ("r-1", "skip"),
+    ]  # fmt: skip
+
+
 def test_an_entry_that_means_nothing_is_an_error() -> None:
     with pytest.raises(DataError, match=r"entry 1 .* its kind is 'dance'"):
         replay(_entries([("dance", {})]))
     with pytest.raises(DataError, match="its rule is None"):
         replay(_entries([("accept", {})]))
+    with pytest.raises(DataError, match="its choice is None"):
+        replay(_entries([("pick", {"original": "a", "shown": ["b"]})]))
+    for undone in (True, 2):
+        with pytest.raises(DataError, match=f"undoes entry {undone}, which is not before it"):
+            replay(_entries([("accept", {"rule": "r-1"}), ("undo", {"undone": undone})]))
 
 
 # ---------------------------------------------------------------- journals that somebody changed

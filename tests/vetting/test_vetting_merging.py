@@ -174,8 +174,10 @@ def test_nothing_left_out_leaves_no_file(
 ) -> None:
     path = journal_of("ana", dict.fromkeys(range(5), "accept"))
     out = tmp_path / "o.sear"
+    left_out_path(out).write_text("movie -> film\n", "utf-8")
     written = write_vetted(ruleset, read_reviews([path], ruleset), out, tagger=PinnedTagger())
     assert written.left_out is None
+    assert not left_out_path(out).exists(), "it was of an earlier vetting"
     assert load(out).rules == ruleset.rules
 
 
@@ -303,7 +305,10 @@ def test_who_saw_other_adversaries_answered_another_question(
     ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     paths = [
-        journal_of(name, {}, extra=(("pick", {"original": "s", "shown": shown, "choice": None}),))
+        journal_of(name, {}, extra=(
+            ("pick", {"original": "s", "shown": shown, "choice": None}),
+            ("pick", {"original": "who saw nothing answered nothing", "shown": [], "choice": None}),
+        ))
         for name, shown in {"ana": ["t", "u"], "ben": ["u", "t"], "eve": ["t", "v"]}.items()
     ]  # fmt: skip
     found = agreement(read_reviews(paths, ruleset), on="picks")
@@ -395,6 +400,17 @@ def test_rules_of_one_text_that_expect_different_labels_are_both_written(
     file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n", "utf-8")
     text, _, _ = written_by({"ana": {0: "accept", 1: "good -> bad"}}, rules=load(file))
     assert text.count("good -> bad\n") == 2
+
+
+def test_an_edit_goes_with_a_rule_that_expects_the_same(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "labels.sear"
+    file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n  expect: flip\n", "utf-8")
+    verdicts = {"ana": {1: "good -> bad"}, "ben": {0: "reject grammar"}}
+    text, left_out, _ = written_by(verdicts, rules=load(file))
+    assert "-> bad" not in text
+    assert left_out.count("-> bad\n  expect: flip\n") == 2
 
 
 def test_a_saved_rule_stays_beside_one_of_its_text_that_may_change_the_label(
@@ -502,6 +518,15 @@ def test_a_rule_edited_into_one_that_is_left_out_is_in_one_file(written_by: Writ
     assert ": 2 disputed, 3 not judged." in text
 
 
+def test_a_rejection_counts_also_of_who_edits_another_rule_into_the_rejected_one(
+    written_by: WrittenBy,
+) -> None:
+    verdicts = {"ana": {MOVIE: "good movie -> good film", GOOD_MOVIE: "reject meaning"}}
+    text, left_out, _ = written_by(verdicts)
+    assert "film" not in text
+    assert left_out.count("\ngood movie -> good film\n") == 1
+
+
 def test_who_wrote_a_rule_agrees_or_not_with_who_judged_it(
     ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
@@ -527,6 +552,28 @@ def test_different_edits_are_the_dispute_where_one_voice_would_do(
     assert "# disputed: as many reviewers keep it as reject it\n" in left_out
 
 
+def test_a_comment_at_the_top_stays_though_the_set_below_it_goes(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "sets.sear"
+    content = "# Words of reviews.\nset LEFT = good\n\n@LEFT play -> show\n\nmovie -> film\n"
+    file.write_text(content, "utf-8")
+    text, _, _ = written_by({"ana": {0: "reject meaning", 1: "accept"}}, rules=load(file))
+    assert "\n# Words of reviews.\n" in text
+
+
+def test_no_long_text_and_no_half_a_character_becomes_a_test(
+    ruleset: Ruleset, written_by: WrittenBy
+) -> None:
+    shown = [
+        [f"a good tale{rest}", f"a fine tale{rest}"] for rest in (" ..." * 60, " \ud800", " .")
+    ]
+    edit = {"rule": ruleset.rule_ids[GOOD], "new": "good tale -> fine tale", "shown": shown}
+    text, _, _ = written_by({"ana": {}}, extra={"ana": (("edit", edit),)})
+    assert text.count("a good tale") == 1
+    assert '  test "a good tale ." => "a fine tale ."\n' in text
+
+
 def test_comments_inside_an_edited_rule_stay(tmp_path: Path, written_by: WrittenBy) -> None:
     file = tmp_path / "remarks.sear"
     file.write_text(
@@ -536,11 +583,12 @@ def test_comments_inside_an_edited_rule_stay(tmp_path: Path, written_by: Written
         '  why: "because"  # reason\n'
         '  test "a film" => none  # holds no more\n'
         '  test "good" => "fine"  # holds no more\n'
-        '  test "a book" => none  # holds\n',
+        '  test "a book" => none  # holds\n'
+        '  test "a play" => none\n',
         "utf-8",
     )
     text, _, _ = written_by({"ana": {0: "(good|film) -> great"}}, rules=load(file))
     assert "(good|film) -> great  # head\n" in text
     assert '  # inner\n  why: "because"  # reason\n' in text
-    assert 'test "a book" => none  # holds\n' in text
+    assert 'test "a book" => none  # holds\n  test "a play" => none\n' in text
     assert "holds no more" not in text

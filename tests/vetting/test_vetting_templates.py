@@ -145,7 +145,8 @@ def test_rules_that_nobody_judged_stay_beside_judged_templates(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("rule", "template", "up"),
     [("skip", "accept", "templates"), ("accept", "skip", "rules"), ("accept", "reject", "both"),
-     ("", "skip", "templates"), ("skip", "", "rules"), ("", "", "rules")],
+     ("", "skip", "templates"), ("", "sentence", "templates"), ("skip", "", "rules"),
+     ("", "", "rules")],
 )  # fmt: skip
 def test_skipping_some_of_a_kind_is_not_judging_it(
     tmp_path: Path, rule: str, template: str, up: str
@@ -155,11 +156,21 @@ def test_skipping_some_of_a_kind_is_not_judging_it(
     with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
         if rule:
             journal.append(rule, {"rule": "film"})
-        if template:
+        if template == "sentence":
+            rejected = {"template": "odd", "text": "It is bad.", "label": "negative"}
+            journal.append("sentence", {**rejected, "rejected": True})
+        elif template:
             journal.append("template", {"template": "odd", "verdict": template})
     outcomes = vetting_outcomes(ruleset, read_reviews([journal.path], ruleset))
     assert (outcomes.rules is not None) == (up != "templates")
     assert (outcomes.templates is not None) == (up != "rules")
+
+
+def test_who_rejected_a_sentence_alone_is_named(session: TemplateSession, tmp_path: Path) -> None:
+    decide(session, "sentence", template="odd", text="It is bad that it great.", rejected=True)
+    reviews = read_reviews([session.journal.path], session.ruleset)
+    written = write_vetted(session.ruleset, reviews, tmp_path / "v.sear", tagger=None)  # type: ignore[arg-type]
+    assert " by ana, " in written.vetted.read_text("utf-8").splitlines()[0]
 
 
 def test_reviewers_agree_on_templates(session: TemplateSession, file: Path) -> None:

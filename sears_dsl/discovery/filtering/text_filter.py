@@ -411,7 +411,7 @@ class _Trial:
             passed=(
                 len(self.scores) == len(self.pairs)
                 and not self.is_too_small
-                and low >= 1 - self.delta - 1e-12
+                and low >= 1 - self.delta
             ),
             mean_score=float(np.mean(self.scores)) if self.scores else 0.0,
         )

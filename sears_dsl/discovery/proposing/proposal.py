@@ -189,7 +189,7 @@ def propose(
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
     minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
     antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
-    rows = {text: row for row, text in reversed(list(enumerate(corpus.texts)))}
+    rows = {text: row for row, text in enumerate(corpus.texts)}
     sites = list(_sites(rewordings, corpus, rows, tagger))
     places = [(site, *window) for site in sites for window in _windows(site, context)]
     windows = [_types(corpus, site.row, start, end) for site, start, end in places]
