@@ -87,6 +87,14 @@ def test_all_tests_of_a_grid_are_one_family() -> None:
     assert many.paired.adjusted_p_value > alone
 
 
+def test_there_is_evidence_below_five_per_cent_after_holm() -> None:
+    """The rule and the accuracy with it are tested, and the accuracy of the rows as they are."""
+    for more, outcome in ((6, "no evidence"), (7, "worse")):  # p is 3 / 32 and 3 / 64
+        compared = compare(flipping(SOME), flipping(SOME | set(range(5, 5 + more))))
+        assert compared.rules[0].failures.adjusted_p_value == pytest.approx(3 * 2 / 2**more)
+        assert compared.rules[0].outcome == outcome
+
+
 def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
     less = audited(rows_of("k" * 40), rules=parse("rule film: movie -> film"))
     found = grid({"a": flipping(SOME), "b": less, "c": flipping(SOME)})

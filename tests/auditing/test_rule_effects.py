@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +13,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.auditing.audit import Circumstances, audit
-from sears_dsl.auditing.document import conclusion
+from sears_dsl.auditing.document import RuleRecord, conclusion
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.slices import question_type, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import try_model
-from sears_dsl.effects.rule_effects import rule_effects
+from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row, RowsRefused
+from sears_dsl.statistics import mcnemar_exact
 from sears_dsl.tagging.pinned import PinnedTagger
 
 kinds = st.text("kfgw", min_size=1, max_size=25)
@@ -40,11 +42,13 @@ def test_flips_are_those_that_the_model_was_built_with(letters: str) -> None:
     assert (film.flips.count, film.flips.total) == (count("f"), count("k") + count("f"))
     assert film.flips.rate == (count("f") / film.right if film.right else None)
     assert film.gained == count("g")
+    assert film.accuracy_p_value == mcnemar_exact(count("f"), count("g"))
     assert film.outcomes == letters
     assert film.rows == " ".join(str(row + 1) for row in range(len(letters)))
     assert (show.changed, show.flips.rate, show.judgement.outcome) == (0, None, "not judged")
     accuracy = document.together.accuracy
     assert accuracy is not None
+    assert document.together.flipped == film.flips
     assert accuracy.before.count == count("k") + count("f")
     assert accuracy.worst.count == count("k")
     assert accuracy.mean == pytest.approx((count("k") + count("g")) / len(letters))
@@ -195,9 +199,47 @@ def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
     assert found.change_kept == pytest.approx(-0.2)
     assert found.change_interval == pytest.approx((-0.2, -0.2))
     assert found.sure_flips == 0
-    surer = audited(rows_of("kkf"), sure=(0.95, 0.92)).rules[0].confidence
-    assert surer is not None
-    assert surer.sure_flips == 1
+    # Those at the limit are sure, and those that were not sure before are no sure flips.
+    for sure, flips in (((0.95, 0.92), 1), ((0.9, 0.9), 1), ((0.8, 0.95), 0)):
+        surer = audited(rows_of("kkf"), sure=sure).rules[0].confidence
+        assert surer is not None
+        assert surer.sure_flips == flips
+    single = audited(rows_of("k"), sure=(0.95, 0.92)).rules[0].confidence
+    assert single is not None
+    assert single.change_interval is None
+
+
+def known_effects(letters: str, **arrays: list[float]) -> Effects:
+    """Effects of a rule with confidences or scores that are known beforehand."""
+    effects = effects_of(rows_of(letters), rules=parse("rule film: movie -> film\n"))
+    values = {name: np.array(numbers) for name, numbers in arrays.items()}
+    return replace(effects, rules=(replace(effects.rules[0], **values),))
+
+
+def film_of(effects: Effects) -> RuleRecord:
+    who = Circumstances(rulesets=(parse("movie -> film"),), model="known", tagger="pinned")
+    return audit(effects, circumstances=who).rules[0]
+
+
+def test_rows_whose_confidence_is_not_known_count_in_no_mean() -> None:
+    unknown = float("nan")
+    effects = known_effects(
+        "kkkf", confidence_before=[unknown, 0.8, 0.6, 0.7], confidence_after=[0.9, 0.5, unknown, 1]
+    )
+    found = film_of(effects).confidence
+    assert found is not None
+    assert (found.rows, found.before, found.after) == pytest.approx((2, 0.75, 0.75))
+    assert (found.change, found.change_kept) == pytest.approx((0, -0.3))
+
+
+def test_examples_are_failures_first_by_meaning_then_by_confidence() -> None:
+    effects = known_effects(
+        "kfffw",
+        scores=[0.1, 0.5, 0.9, 0.9, 1.0],
+        confidence_before=[0.5] * 5,
+        confidence_after=[0.5, 0.95, 0.6, 0.8, 0.99],
+    )
+    assert [each.row for each in film_of(effects).examples] == [4, 3, 2, 1, 5]
     document = audited(rows_of("kkf"))
     assert document.rules[0].confidence is None
     assert any("reports no confidence" in note for note in document.notes)
@@ -245,6 +287,9 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     assert long is not None
     assert (short.at_tau.count, short.flips_at_tau.total, short.in_doubt) == (0, 25, True)
     assert (long.at_tau.count, long.flips_at_tau.count, long.in_doubt) == (50, 25, False)
+    exactly = audit(effects, circumstances=replace(who, tau=0.1)).rules[0].meaning
+    assert exactly is not None
+    assert exactly.at_tau.count == 50  # ten of them have this S
     [note] = [each for each in document.notes if "meaning" in each and "short" in each]
     assert "long" not in note
 

@@ -118,6 +118,8 @@ def test_a_fall_has_a_support_and_an_interval() -> None:
     assert (verdict.outcome, verdict.reasons) == (
         "not judged", ("the error on the sensitivity set rests on 19 rows; 20 are needed",)
     )  # fmt: skip
+    enough = judge_repair(repaired(same(400), measured(wrong(20, 20), wrong(0, 20))), HALF)
+    assert enough.outcome == "passed"
     by_chance = judge_repair(repaired(same(400), measured(wrong(1, 40), wrong(0, 40))), HALF)
     assert by_chance.outcome == "not judged"
     assert "went from 1 of 40 to 0 of 40, but this may be chance" in by_chance.reasons[0]
