@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -147,6 +148,31 @@ def test_a_run_is_not_resumed_without_a_file_that_it_did(place: Path) -> None:
     done = call(*command, "--resume", folder=place)
     assert done.returncode == 2
     assert "out/part-1.parquet was made of a file that in no longer has" in done.stderr
+
+
+def test_a_part_that_changed_or_whose_output_is_gone_is_made_again(place: Path) -> None:
+    command = ("apply", "r.sear", "in", "-o", "out")
+    assert call(*command, folder=place).returncode == 0
+    gone = place / "out" / "part-0.parquet"
+    before = gone.read_bytes()
+    gone.unlink()
+    changed = place / "in" / "part-1.parquet"
+    pyarrow.parquet.write_table(pyarrow.parquet.read_table(changed).slice(0, 2), changed)
+    done = call(*command, "--resume", "--json", folder=place)
+    assert done.returncode == 0, done.stderr
+    assert gone.read_bytes() == before
+    assert json.loads(done.stdout)["rows"] == 42
+    assert pyarrow.parquet.read_table(place / "out" / "part-1.parquet").num_rows == 2
+
+
+def test_two_files_are_not_written_under_one_name(place: Path) -> None:
+    (place / "j").mkdir()
+    (place / "j" / "a.jsonl").write_text('{"text": "A movie."}\n')
+    (place / "j" / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "A play."}\n'))
+    done = call("apply", "r.sear", "j", "-o", "out", "--output-format", "csv", folder=place)
+    assert done.returncode == 2
+    assert "j: two files would be written under one name" in done.stderr
+    assert not (place / "out").exists()
 
 
 def test_folders_whose_names_differ_behind_a_question_mark_are_two(place: Path) -> None:
