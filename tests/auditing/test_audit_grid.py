@@ -342,3 +342,7 @@ def test_where_nothing_is_compared_no_title_speaks_of_evidence() -> None:
     of_models = grid({"a": silent, "b": silent})
     assert grid_markdown(of_models).startswith("# Grid: not every model was compared")
     assert "<h2>Not every model was compared</h2>" in grid_page(of_models)
+    known = {"a": flipping(SOME), "b": flipping(ALL)}
+    unlabelled = flipping(ALL).model_copy(update={"labelled": False, "rules": ()})
+    assert not grid(known).nothing_compared
+    assert grid({**known, "c": unlabelled}).nothing_compared  # of one of them nothing
