@@ -26,7 +26,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row, RowsRefused
-from sears_dsl.statistics import mcnemar_exact
+from sears_dsl.statistics import mcnemar_exact, share_of
 from sears_dsl.tagging.pinned import PinnedTagger
 
 kinds = st.text("kfgw", min_size=1, max_size=25)
@@ -66,6 +66,10 @@ def test_each_expectation_is_judged_by_its_own_test() -> None:
     assert [(each.judgement.failures.count, each.judgement.failures.total) for each in
             (same, flip, label)] == [(2, 5), (3, 5), (4, 7)]  # fmt: skip
     assert label.outcomes == "fffkkwg"
+    for record in (same, flip, label):  # what a comparison reads is what was judged
+        failed = [not good for good, tested in zip(record.as_expected, record.tested, strict=True)
+                  if tested]  # fmt: skip
+        assert share_of(sum(failed), len(failed)) == record.judgement.failures
 
 
 class Refusing:
@@ -271,6 +275,11 @@ def test_scores_of_a_sample_say_how_large_it_is() -> None:
     assert np.isfinite(scores).sum() == len(scorer.pairs) == 5
     # Which rows are drawn does not depend on the other rules.
     assert again.rules[0].scores == pytest.approx(scores, nan_ok=True)
+    other = rule_effects(
+        compile_rules(rules, tagger=PinnedTagger()), data, Known(), scorer=Lengths(),
+        score_at_most=5, seed=1,
+    )  # fmt: skip
+    assert other.rules[0].scores != pytest.approx(scores, nan_ok=True)
     assert effects_of(data).rules[0].scores is None
 
 

@@ -222,6 +222,7 @@ def test_against_perfection_sentences_have_the_interval_of_their_share() -> None
     here, share = sentence_robustness(right), share_of(15, 20)
     assert (here.before, here.gap) == (1, -0.25)
     assert (here.low, here.high) == (share.low - 1, share.high - 1)
+    assert sentence_robustness(right, (0, 0)).gap is None
 
 
 # ---------------------------------------------------------------- groups, chance, constant answers
