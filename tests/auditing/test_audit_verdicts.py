@@ -269,6 +269,15 @@ def test_a_limit_for_all_rules_is_the_conclusion_if_none_is_tested_enough_by_its
     )
 
 
+def test_the_worst_rule_is_the_one_with_the_highest_rate() -> None:
+    movies, plays = rows_of("kf" * 10), rows_of("kkf" * 20, word="play")
+    data = replace(movies, rows=(*movies.rows, *plays.rows), labels=(("yes",),) * 80)
+    assert conclusion(audited(data, gates=FIVE)) == (
+        "The model fails: 2 of 2 rules flip more than 5% of their tested rows, above all "
+        "movie -> film (film) with 10 of 20 (50%)."
+    )
+
+
 def test_what_is_not_proven_is_not_called_a_failure_of_the_model() -> None:
     document = audited(rows_of("k" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
     assert document.verdict.outcome == "failed"

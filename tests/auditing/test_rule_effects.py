@@ -16,7 +16,7 @@ from sears_dsl.auditing.audit import Circumstances, audit
 from sears_dsl.auditing.document import RuleRecord, conclusion
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
-from sears_dsl.auditing.slices import question_type, slicings
+from sears_dsl.auditing.slices import question_type, slice_results, slicings
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import try_model
 from sears_dsl.effects.rule_effects import Effects, rule_effects
@@ -26,7 +26,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row, RowsRefused
-from sears_dsl.statistics import mcnemar_exact, share_of
+from sears_dsl.statistics import fisher_exact, mcnemar_exact, q_values, share_of
 from sears_dsl.tagging.pinned import PinnedTagger
 
 kinds = st.text("kfgw", min_size=1, max_size=25)
@@ -49,11 +49,39 @@ def test_flips_are_those_that_the_model_was_built_with(letters: str) -> None:
     accuracy = document.together.accuracy
     assert accuracy is not None
     assert document.together.flipped == film.flips
+    # Of one part there is no rest to compare it with.
+    labels = [(each.flipped, each.p_value) for each in document.slices if each.slicing == "label"]
+    assert labels == [(film.flips, None)]
     assert accuracy.before.count == count("k") + count("f")
     assert accuracy.worst.count == count("k")
     assert accuracy.mean == pytest.approx((count("k") + count("g")) / len(letters))
     assert len(film.examples) == min(10, len(letters))
     assert sum(each.failed for each in film.examples) == min(10, count("f"))
+
+
+@settings(deadline=None, max_examples=20)
+@given(kinds)
+def test_parts_have_the_numbers_of_their_rows(letters: str) -> None:
+    parts = {"kind": list(letters), "place": ["ab"[row % 2] for row in range(len(letters))]}
+    found = slice_results(effects_of(rows_of(letters)), parts)
+    p_values = []
+    for each in found:
+        of_rows = list(zip(letters, parts[each.slicing], strict=True))
+        inside = [kind for kind, part in of_rows if part == each.value]
+        outside = [kind for kind, part in of_rows if part != each.value]
+        flips, rest = ((kinds.count("f"), kinds.count("f") + kinds.count("k"))
+                       for kinds in (inside, outside))  # fmt: skip
+        assert each.rows == len(inside)
+        assert each.accuracy == share_of(flips[1], len(inside))
+        assert each.worst == share_of(inside.count("k"), len(inside))
+        assert each.flipped == share_of(*flips)
+        if flips[1] and rest[1]:
+            assert each.p_value == float(fisher_exact(*flips, *rest))
+            p_values.append(each.p_value)
+        else:
+            assert (each.p_value, each.q_value) == (None, None)
+    known = [each.q_value for each in found if each.q_value is not None]
+    assert known == q_values(p_values).tolist()
 
 
 def test_each_expectation_is_judged_by_its_own_test() -> None:
@@ -299,6 +327,8 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     exactly = audit(effects, circumstances=replace(who, tau=0.1)).rules[0].meaning
     assert exactly is not None
     assert exactly.at_tau.count == 50  # ten of them have this S
+    for kept, in_doubt in ((42, False), (40, True)):  # p is 0.12 and 0.025
+        assert replace(short, at_tau=share_of(kept, 50)).in_doubt is in_doubt
     [note] = [each for each in document.notes if "meaning" in each and "short" in each]
     assert "long" not in note
 
