@@ -17,6 +17,7 @@ from sears_dsl.auditing.document import RuleRecord, conclusion
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.slices import question_type, slice_results, slicings
+from sears_dsl.auditing.totals import count_together, flips_alone, over_draws, over_rates
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import try_model
 from sears_dsl.effects.rule_effects import Effects, rule_effects
@@ -207,6 +208,40 @@ def test_rows_flipped_by_any_rule_are_counted_once() -> None:
         ("one", "two", 2, 2)
     ]
     assert [each.flips_alone for each in document.rules] == [0, 0, 1]
+
+
+def test_of_overlaps_that_are_as_large_the_closer_pair_comes_first() -> None:
+    rules = parse("rule one: movie -> film\nrule two: movie -> tape\nrule three: movie -> reel\n"
+                  "rule turn: movie -> clip\n  expect: flip\n")  # fmt: skip
+    effects = effects_of(rows_of("ffff"), rules=rules)
+    right = [[True, False, False, False], [False] * 4, [True, True, False, False]]
+    changed = [replace(rule, right_after=np.array(flags))
+               for rule, flags in zip(effects.rules, right, strict=False)]  # fmt: skip
+    effects = replace(effects, rules=(*changed, effects.rules[3]))
+    assert [(each.first, each.second, each.both, each.either)
+            for each in count_together(effects).overlaps] == [
+        ("one", "two", 3, 4), ("one", "three", 2, 3), ("two", "three", 2, 4)
+    ]  # fmt: skip
+    # The rule that expects another answer flips no row.
+    assert flips_alone(effects) == [0, 1, 0, 0]
+
+
+def test_a_draw_that_tests_no_row_counts_in_no_mean() -> None:
+    data = rows_of("kkkf")
+    first, other, nothing = (
+        effects_of(data, rules=parse(f"rule film: {word} -> film\n"))
+        for word in ("movie", "movie", "zzz")
+    )
+    [drawn] = over_draws(first, [other, nothing])
+    assert (drawn.rates, drawn.mean, drawn.worst) == ((0.25, 0.25, None), 0.25, 0.25)
+
+
+def test_accuracy_over_rates_is_by_what_the_rule_expects() -> None:
+    effects = effects_of(
+        rows_of("kkkfw"), rules=parse("rule turn: movie -> clip\n  expect: flip\n")
+    )
+    [curve] = over_rates(effects, [(0.5, effects)])
+    assert [each.accuracy.count for each in curve.points] == [4, 2]
 
 
 def test_without_labels_the_models_own_answers_count_and_accuracy_is_not_given() -> None:
@@ -423,6 +458,18 @@ def test_a_column_of_another_length_is_refused() -> None:
 )  # fmt: skip
 def test_question_types_follow_from_the_words(text: str, kind: str) -> None:
     assert question_type(text) == kind
+
+
+def test_a_slicing_has_few_labels_and_mostly_questions() -> None:
+    def names(count: int, labels: int, questions: int) -> set[str]:
+        rows = tuple({"q": f"is it {row}{'?' * (row < questions)}"} for row in range(count))
+        of_rows = tuple((f"label {row % labels}",) for row in range(count))
+        return set(slicings(LabelledRows(rows, "q", of_rows, "a"), {})) - {"length"}
+
+    assert names(24, 12, 12) == {"label"}
+    assert names(26, 13, 14) == {"question type"}
+    assert names(259, 13, 0) == set()
+    assert names(260, 13, 0) == {"label"}
 
 
 def test_rows_of_questions_are_sliced_by_type() -> None:
