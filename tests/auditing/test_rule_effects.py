@@ -210,6 +210,15 @@ def test_rows_flipped_by_any_rule_are_counted_once() -> None:
     assert [each.flips_alone for each in document.rules] == [0, 0, 1]
 
 
+def test_rows_that_no_rule_changes_count_as_they_are_in_the_mean() -> None:
+    movies, plays = rows_of("kkffw"), rows_of("kkkww", word="play")
+    data = LabelledRows((*movies.rows, *plays.rows), "text", (("yes",),) * 10, "known.csv")
+    film = parse("rule film: movie -> film\n")
+    accuracy = audited(data, rules=film).together.accuracy
+    assert accuracy is not None
+    assert (accuracy.before.count, accuracy.mean, accuracy.worst.count) == (7, 0.5, 5)
+
+
 def test_of_overlaps_that_are_as_large_the_closer_pair_comes_first() -> None:
     rules = parse("rule z: movie -> film\nrule two: movie -> tape\nrule three: movie -> reel\n"
                   "rule turn: movie -> clip\n  expect: flip\n")  # fmt: skip

@@ -192,6 +192,13 @@ def test_where_few_were_wrong_there_is_no_relative_change() -> None:
     assert measured_rows(repaired(same(400), ten))[1][4].startswith("90% less (")
 
 
+def test_random_copies_that_do_just_as_much_are_named() -> None:
+    before, after = wrong(50, 200), wrong(5, 200)
+    for control, named in ((after, True), (wrong(6, 200), False)):
+        done = repaired(same(400), measured(before, after, control))
+        assert ("random copies of rows did as much" in conclusion(done)) is named
+
+
 def test_rows_that_were_trained_on_tell_nothing() -> None:
     done = replace(repaired(same(400), fell()), shared=400)
     assert conclusion(done).startswith(
