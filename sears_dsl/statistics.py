@@ -45,9 +45,9 @@ def wilson_interval(
     middle = (share + z * z / (2 * count)) / scale
     half = z / scale * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
     # A share of 0 or 1 has exactly this end, which rounding would miss.
-    low = np.where(some == 0, 0.0, np.minimum(middle - half, share))
-    high = np.where(some == all_, 1.0, np.maximum(middle + half, share))
-    return np.asarray(low), np.asarray(high)
+    low = np.where(some == 0, 0.0, middle - half)
+    high = np.where(some == all_, 1.0, middle + half)
+    return low, high
 
 
 def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -135,8 +135,8 @@ def _tail(least: int, count: int, rate: float) -> float:
     if rate == 0:
         return 0.0
     if least <= count * rate:  # the other side is the smaller one
-        return max(0.0, 1 - _sum(least - 1, count, rate, step=-1))
-    return min(1.0, _sum(least, count, rate, step=1))
+        return 1 - _sum(least - 1, count, rate, step=-1)
+    return _sum(least, count, rate, step=1)
 
 
 def _sum(start: int, count: int, rate: float, *, step: int) -> float:
@@ -189,9 +189,7 @@ def paired_difference_interval(
     more, less, rows = second + 1, first + 1, count + 2
     middle = (more - less) / rows
     half = z * np.sqrt((more + less) - (more - less) ** 2 / rows) / rows
-    low = np.where(count == 0, -1.0, np.maximum(-1.0, middle - half))
-    high = np.where(count == 0, 1.0, np.minimum(1.0, middle + half))
-    return np.asarray(low), np.asarray(high)
+    return np.asarray(np.maximum(-1.0, middle - half)), np.asarray(np.minimum(1.0, middle + half))
 
 
 def difference_interval(
@@ -215,7 +213,7 @@ def difference_interval(
     (p, p_low, p_high), (q, q_low, q_high) = ends
     low = q - p - np.sqrt((q - q_low) ** 2 + (p_high - p) ** 2)
     high = q - p + np.sqrt((q_high - q) ** 2 + (p - p_low) ** 2)
-    return np.asarray(np.maximum(-1.0, low)), np.asarray(np.minimum(1.0, high))
+    return np.asarray(low), np.asarray(high)
 
 
 def fisher_exact(
@@ -280,7 +278,7 @@ def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:
     terms = np.exp(logs - logs.max())
     # Equally likely tables may differ by rounding.
     as_unlikely = terms <= terms[some - least] * (1 + 1e-9)
-    return min(1.0, float(terms[as_unlikely].sum() / terms.sum()))
+    return float(terms[as_unlikely].sum() / terms.sum())
 
 
 def _log_tables(trials: int, other_trials: int, happened: int) -> Floats:
@@ -330,7 +328,7 @@ def _adjusted(p_values: ArrayLike, factors: Floats, in_order: Callable[[Floats],
     numbers = np.asarray(p_values, np.float64)
     if not ((numbers >= 0) & (numbers <= 1)).all():
         raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
-    order = np.argsort(numbers, axis=None, kind="stable")
+    order = np.argsort(numbers, axis=None)
     adjusted = np.empty(numbers.size)
     adjusted[order] = np.minimum(in_order(numbers.ravel()[order] * factors), 1.0)
     return adjusted.reshape(numbers.shape)
@@ -388,4 +386,4 @@ def percent(rate: float | None) -> str:
         return f"{100 * rate:.1g}%"
     near_an_end = 0 < rate < 0.0995 or 0.9905 < rate < 1
     # A rate below 1 is never shown as 100%.
-    return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:z.0f}%"
+    return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:.0f}%"

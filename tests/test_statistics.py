@@ -110,11 +110,17 @@ def test_what_cannot_be_is_refused() -> None:
         wilson_interval(3, 2)
     with pytest.raises(UsageError, match="confidence"):
         wilson_interval(1, 2, confidence=95)
+    with pytest.raises(UsageError, match="confidence"):
+        mean_interval([1, 2], confidence=95)
+    with pytest.raises(UsageError, match="counts below 0"):
+        wilson_interval(-1, 2)
     with pytest.raises(UsageError, match="the rate is 5"):
         binomial_tail(1, 2, 5)
-    with pytest.raises(UsageError, match=r"outside \[0, 1\]"):
-        q_values([0.5, float("nan")])
+    for impossible in (float("nan"), -0.1, 1.1):
+        with pytest.raises(UsageError, match=r"outside \[0, 1\]"):
+            q_values([0.5, impossible])
     assert q_values([]).tolist() == []
+    assert q_values([[0.5], [1]]).tolist() == [[1], [1]]  # the shape stays
 
 
 def test_students_quantiles_are_scipys_and_quick() -> None:

@@ -92,11 +92,10 @@ def semantic_robustness(
               for (b, m, n), k in zip(kinds.tolist(), times.tolist(), strict=True)]  # fmt: skip
     p = Fraction(sum(b * k for b, _, k in listed), total)
     after = sum((q * k for _, q, k in listed), Fraction(0)) / total
-    gap = float(after - p)
-    low, high = gap_interval([float(q - b) for b, q, _ in listed], times, seed=seed)
+    interval = gap_interval([float(q - b) for b, q, _ in listed], times, seed=seed)
     rewrites = int(count.sum())
     return _measured(
-        p, after, (min(low, gap), max(high, gap)), [(q, k) for _, q, k in listed],
+        p, after, interval, [(q, k) for _, q, k in listed],
         rewrites=rewrites, pooled=int(good.sum()) / rewrites,
     )  # fmt: skip
 

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -207,12 +206,12 @@ def _without_rows(table: Table) -> Mapping[str, Sequence[Any]]:
 
 def _apply_portion(
     recipe: MatcherRecipe, portion: tuple[int, Sequence[str], SpansOfRows], **options: Any
-) -> tuple[int, RewriteColumns, Counter[int]]:
+) -> tuple[RewriteColumns, Counter[int]]:
     """Apply rules to a portion of texts, wherever it runs; the portion tells its first row."""
     first, texts, protected = portion
     rewrites = recipe.build().apply(texts, protected=protected, **options)
     rows = (rewrites.columns.rows + np.int32(first)).astype(np.int32)
-    return first, replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
+    return replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
 
 
 class RemoteMatcher(Matcher):
@@ -260,7 +259,7 @@ class RemoteMatcher(Matcher):
             for first in range(0, len(texts), size)
         ]  # fmt: skip
         work = partial(_apply_portion, self._recipe, scope=scope, unit=unit, draw=draw)
-        parts = sorted(self._workers(work, portions), key=itemgetter(0))
+        parts = list(self._workers(work, portions))
         if len(parts) < len(portions):
             raise DataError(
                 f"{len(portions) - len(parts)} of {len(portions)} portions of the rows are "
@@ -268,7 +267,7 @@ class RemoteMatcher(Matcher):
                 help="try fewer rows with --limit, or workers with more memory",
             )
         unrenderable: Counter[int] = Counter()
-        for _, _, of_part in parts:
+        for _, of_part in parts:
             unrenderable.update(of_part)
-        columns = RewriteColumns.merged([of_part for _, of_part, _ in parts])
+        columns = RewriteColumns.merged([of_part for of_part, _ in parts])
         return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)

@@ -262,8 +262,7 @@ class PartTask:
         """Do one part, and return its name and what came of it."""
         name, part = named
         try:
-            if part.name != self.first:
-                self._require_schema(part)
+            self._require_schema(part)
             with self.source.reading(part.name) as path, self.output.making(name) as target:
                 work_record = self._do_work(path, target, self.source.name_of(part.name))
             about = {"name": part.name, "size": part.size, "modified": part.modified}

@@ -180,9 +180,10 @@ def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
 
 def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
     """The interval, which takes in Bonett and Price's as well if few rows changed."""
-    if better + worse >= FEW_ROWS or better + worse > rows:
+    if better + worse >= FEW_ROWS:
         return interval
-    low, high = paired_difference_interval(better, worse, rows)
+    # Where seeds count different rows, more of them may change than one seed counts.
+    low, high = paired_difference_interval(better, worse, max(rows, better + worse))
     return min(interval[0], float(low)), max(interval[1], float(high))
 
 

@@ -28,7 +28,6 @@ from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError, counted
-from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair import augmentation as augmented_rows
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
@@ -66,8 +65,9 @@ def check_origin(
 
 
 _SEEDLESS = "The train command takes no {seed}, so trainings differ by chance or not at all."
-# Settings that no answer depends on, so they may change when an interrupted run goes on.
-_FREE = ("seeds", "control")
+# Settings that no answer depends on, so they may change when an interrupted run goes on. If rules
+# draw, the seed is in the identity of their noise.
+_FREE = ("seeds", "control", "seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +168,7 @@ def repair_model(
 ) -> tuple[Repair, RepairParticipants]:
     """Train on rows with and without rewrites, and compare the models."""
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    # If rules draw, the first seed decides what they write, so it must not change.
-    free = _FREE if any(map(draws, inputs.matcher.rules)) else (*_FREE, "seed")
-    task = _task(participants, settings, free)
+    task = _task(participants, settings, _FREE)
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
         result = repair(inputs, journal=journal, settings=settings, on_training=on_training)
     return result, participants

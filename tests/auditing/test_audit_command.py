@@ -16,6 +16,7 @@ import sears_dsl
 from sears_dsl.auditing.grids import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
+from sears_dsl.data.labelled import read_labelled
 from sears_dsl.discovery.parts import PartsChoice
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load
@@ -442,10 +443,11 @@ def test_rows_that_the_rules_were_found_on_are_named_as_such(folder: Path) -> No
     audit()
     rows = found(folder)["data"]["sha256"]
     told = {"format": "sears-manifest", "version": 2, "scorer": "judge-a", "settings": {"tau": 0.5}}
-    for sha256, noted in ((rows, True), ("0" * 64, False)):
+    unlabelled = read_labelled("test.csv", column="text", label=None).digest
+    for sha256, noted in ((rows, True), (unlabelled, True), ("0" * 64, False)):
         manifest = json.dumps({**told, "data": {"sha256": sha256}})
         Path("rules.manifest.json").write_text(manifest, "utf-8")
-        assert ("found on these same rows" in audit(output=f"out-{noted}").output) == noted
+        assert ("found on these same rows" in audit(output=f"out-{sha256[:8]}").output) == noted
 
 
 def test_rows_that_contradict_each_other_are_reported(folder: Path) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import sears_dsl as sears
 from sears_dsl.auditing.comparison import compare
-from sears_dsl.auditing.document import AuditDocument, read_audits, write_document
+from sears_dsl.auditing.document import AuditDocument, SentenceAnswers, read_audits, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.grids import GridDocument, grid
 from sears_dsl.auditing.reports.several_audits import comparison_page, grid_markdown, grid_page
@@ -65,6 +65,9 @@ def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
     assert second is not None
     assert third is not None
     assert (second.outcome, third.outcome) == ("worse", "no evidence")
+    worst = found.models[1].worst_against_first
+    assert worst is not None
+    assert worst.outcome == "worse"  # of right answers more are better
     assert (second.paired.only_first, second.paired.only_second) == (0, 26)
     assert second.paired.p_value == pytest.approx(2 * 0.5**26)
     assert [each.against_first.outcome for each in silent.cells if each.against_first] == [
@@ -85,6 +88,55 @@ def test_all_tests_of_a_grid_are_one_family() -> None:
     assert many.paired.p_value == pair.rules[0].failures.p_value
     assert many.paired.adjusted_p_value is not None
     assert many.paired.adjusted_p_value > alone
+
+
+def test_there_is_evidence_below_five_per_cent_after_holm() -> None:
+    """The rule and the accuracy with it are tested, and the accuracy of the rows as they are."""
+    for more, outcome in ((6, "no evidence"), (7, "worse")):  # p is 3 / 32 and 3 / 64
+        compared = compare(flipping(SOME), flipping(SOME | set(range(5, 5 + more))))
+        assert compared.rules[0].failures.adjusted_p_value == pytest.approx(3 * 2 / 2**more)
+        assert compared.rules[0].outcome == outcome
+
+
+def test_rules_that_change_nothing_have_no_worst_rewrites() -> None:
+    silent = audited(rows_of("k" * 5), rules=parse("rule none: zzz -> z\n"))
+    assert silent.together.accuracy is not None
+    assert grid({"a": silent, "b": silent}).models[0].worst is None
+
+
+def test_rows_that_any_rule_flips_are_compared_where_both_models_are_right() -> None:
+    second = flipping({2, 3, 40}).model_copy(update={"right_rows": "1" * 39 + "0"})
+    found = compare(flipping({1, 40}), second).rows_flipped
+    assert (found.rows, found.first, found.second) == (39, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("option", "other"),
+    [("comparison", "squad"), ("scope", "all"), ("unit", "sentence"), ("tagger", "other"),
+     ("noise", {"seed": "2"}), ("protect", ["name"]), ("spans", ["span"])],
+)  # fmt: skip
+def test_audits_with_other_options_are_not_compared(option: str, other: object) -> None:
+    first = flipping(SOME).model_copy(update={"noise": {"seed": "1"}})
+    second = first.model_copy(update={option: other})
+    if option in ("protect", "spans"):
+        second = first.model_copy(update={"data": first.data.model_copy(update={option: other})})
+    with pytest.raises(UsageError, match=f"the first audit was made with {option}"):
+        compare(first, second)
+    # An audit of an earlier version does not say what its noise was drawn by.
+    compare(first, first.model_copy(update={"noise": {}}))
+
+
+def test_template_sentences_are_compared_if_they_are_the_same() -> None:
+    first, same, others = (
+        flipping(SOME).model_copy(
+            update={"sentences": SentenceAnswers(sha256=64 * mark, right=right)}
+        )
+        for mark, right in (("a", "110"), ("a", "100"), ("b", "100"))
+    )
+    found = compare(first, same).sentence_accuracy
+    assert found is not None
+    assert (found.rows, found.first, found.second) == (3, 2, 1)
+    assert compare(first, others).sentence_accuracy is None
 
 
 def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
@@ -290,3 +342,7 @@ def test_where_nothing_is_compared_no_title_speaks_of_evidence() -> None:
     of_models = grid({"a": silent, "b": silent})
     assert grid_markdown(of_models).startswith("# Grid: not every model was compared")
     assert "<h2>Not every model was compared</h2>" in grid_page(of_models)
+    known = {"a": flipping(SOME), "b": flipping(ALL)}
+    unlabelled = flipping(ALL).model_copy(update={"labelled": False, "rules": ()})
+    assert not grid(known).nothing_compared
+    assert grid({**known, "c": unlabelled}).nothing_compared  # of one of them nothing

@@ -159,6 +159,10 @@ def test_a_label_that_nobody_knows_is_reported() -> None:
     told = [each for each in notes if "expects the label" in each]
     assert len(told) == 1
     assert "expects the label 'ye', which no row has and the model never gives." in told[0]
+    # The model gives it after the rule, or before.
+    for letters in ("fff", "ggg"):
+        notes = audited(rows_of(letters), rules=rules).notes
+        assert len([each for each in notes if "expects the label" in each]) == 1
 
 
 class Page(HTMLParser):

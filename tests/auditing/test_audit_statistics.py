@@ -6,12 +6,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import UsageError
 from sears_dsl.statistics import (
     binomial_tail,
+    difference_interval,
+    excess_exact,
     fisher_exact,
     mcnemar_exact,
     paired_difference_interval,
@@ -39,6 +41,7 @@ def test_mcnemars_test_of_nothing_finds_nothing() -> None:
 
 @settings(deadline=None)
 @given(counts, counts)
+@example((6, 10), (0, 2))  # the other end of the tables is as likely, except for rounding
 def test_fishers_test_is_that_of_scipy(one: tuple[int, int], other: tuple[int, int]) -> None:
     stats = pytest.importorskip("scipy.stats")
     table = [[one[0], one[1] - one[0]], [other[0], other[1] - other[0]]]
@@ -50,6 +53,42 @@ def test_fishers_test_takes_arrays() -> None:
     found = fisher_exact([8, 8], [10, 10], [1, 8], [10, 10])
     assert found.shape == (2,)
     assert found[0] < 0.01 < found[1]
+
+
+@settings(deadline=None)
+@given(counts, counts)
+@example((0, 2), (2, 2))  # rounding would make it less than 1, and in the next more
+@example((2, 194), (143, 213))
+def test_the_test_for_an_excess_is_scipys(one: tuple[int, int], other: tuple[int, int]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    table = [[one[0], one[1] - one[0]], [other[0], other[1] - other[0]]]
+    wanted = stats.fisher_exact(table, alternative="greater").pvalue
+    found = float(excess_exact(*one, *other))
+    assert found == pytest.approx(wanted, rel=1e-7)
+    assert found == 1 if one[0] == 0 else found <= 1
+
+
+def test_tables_of_many_rows_keep_a_p_value() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    table = [[2_600, 2_400], [2_400, 2_600]]  # it has some 10^3000 arrangements
+    wanted = stats.fisher_exact(table).pvalue
+    assert float(fisher_exact(2_600, 5_000, 2_400, 5_000)) == pytest.approx(wanted, rel=1e-6)
+
+
+@settings(deadline=None)
+@given(counts, counts)
+def test_the_interval_of_a_difference_is_newcombes(
+    one: tuple[int, int], other: tuple[int, int]
+) -> None:
+    low, high = map(float, difference_interval(*one, *other))
+    assert -1 <= low <= high <= 1
+    # What has no rows may have any share.
+    shares = [[k / n] if n else [0, 1] for k, n in (one, other)]
+    assert all(low <= second - first <= high for first, second in product(*shares))
+    if one[1] and other[1]:
+        proportion = pytest.importorskip("statsmodels.stats.proportion")
+        wanted = proportion.confint_proportions_2indep(*other, *one, method="newcomb")
+        assert (low, high) == pytest.approx(wanted, abs=1e-9)
 
 
 @settings(deadline=None)
@@ -127,7 +166,8 @@ def test_false_discoveries_are_under_control() -> None:
 
 @pytest.mark.parametrize(
     ("rate", "words"),
-    [(None, "–"), (0.0, "0%"), (0.0004, "0.04%"), (0.05, "5.0%"), (0.234, "23%"),
+    [(None, "–"), (0.0, "0%"), (0.0004, "0.04%"), (0.0096, "1.0%"), (0.05, "5.0%"),
+     (0.0994, "9.9%"), (0.0996, "10%"), (0.234, "23%"), (0.9902, "99%"), (0.992, "99.2%"),
      (0.999, "99.9%"), (0.99997, "99.9%"), (1.0, "100%")],
 )  # fmt: skip
 def test_rates_are_reported_with_the_digits_that_count(rate: float | None, words: str) -> None:

@@ -60,6 +60,7 @@ def test_without_a_limit_nothing_passes() -> None:
 @pytest.mark.parametrize(
     ("judge_by", "failures", "wanted"),
     [("rate", 4, "failed"), ("evidence", 4, "passed"), ("evidence", 12, "failed"),
+     ("evidence", 7, "passed"), ("evidence", 8, "failed"),  # p is 0.087 and 0.036
      ("proof", 0, "passed"), ("proof", 4, "failed"), ("rate", 3, "passed"), ("proof", 3, "failed")],
 )  # fmt: skip
 def test_what_counts_as_a_failure_can_be_chosen(judge_by: str, failures: int, wanted: str) -> None:
@@ -73,14 +74,22 @@ def test_the_most_particular_limit_counts() -> None:
         "rule b: movie -> tape\n  severity: high\n"
         "rule c: movie -> reel\n"
         "rule d: movie -> clip\n  expect: flip\n"
+        "rule e: movie -> disc\n  expect: label no\n"
+        "rule f: movie -> roll\n  tags: words rest\n"
     )
     gates = Gates(
         flip_rate=0.5,
         miss_rate=0.6,
-        own=(Gate("a", 0.1), Gate("tag:words", 0.2), Gate("severity:high", 0.3)),
+        own=(
+            Gate("a", 0.1),
+            Gate("tag:words", 0.2),
+            Gate("tag:rest", 0.15),
+            Gate("severity:high", 0.3),
+        ),
     )
     effects = effects_of(rows_of("k"), rules=rules).rules
-    assert [each.limit for each in judge(effects, gates)] == [0.1, 0.3, 0.5, 0.6]
+    # Of two that are as specific the lower one counts.
+    assert [each.limit for each in judge(effects, gates)] == [0.1, 0.3, 0.5, 0.6, 0.6, 0.15]
     assert judge(effects, Gates(flip_rate=0.5))[3].limit == 0.5
 
 
@@ -88,6 +97,17 @@ def test_a_gate_that_gates_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="the gate flim matches no rule") as error:
         compile_and_check([FILM], Gates(own=(Gate("flim", 0.1),)), tagger=PinnedTagger())
     assert "did you mean film" in error.value.help
+
+
+def test_a_gate_names_the_rules_of_an_id_in_all_rulesets_or_in_one() -> None:
+    rulesets = [parse("rule film: movie -> film\n", path=f"{name}.sear") for name in "ab"]
+    names = compile_and_check(rulesets, Gates(), tagger=PinnedTagger()).rule_ids
+    gates = Gates(own=(Gate("film", 0.1), Gate(names[0], 0.2)))
+    compile_and_check(rulesets, gates, tagger=PinnedTagger())
+    effect = effects_of(rows_of("k"), rules=FILM).rules[0]
+    both = [replace(effect, id=name) for name in names]
+    assert [each.limit for each in judge(both, gates)] == [0.1, 0.1]
+    assert [each.limit for each in judge(both, Gates(own=gates.own[1:]))] == [0.2, None]
 
 
 @pytest.mark.parametrize(
@@ -107,6 +127,8 @@ def test_a_rate_in_per_cent_is_the_nearest_float() -> None:
 def test_gates_hold_only_what_can_be() -> None:
     with pytest.raises(UsageError):
         Gates(flip_rate=1.5)
+    with pytest.raises(UsageError):
+        Gates(own=(Gate("a", 1.5),))
     with pytest.raises(UsageError):
         Gates(support=0)
     with pytest.raises(UsageError, match="the gate a is given twice"):
@@ -187,14 +209,16 @@ def test_rules_that_cannot_be_judged_fail_where_that_is_demanded() -> None:
 
 
 def test_q_takes_all_rules_into_account() -> None:
-    lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(10))
-    many = audited(rows_of("k" * 26 + "ffff"), rules=parse(lines), gates=FIVE).rules[0].judgement
-    one = audited(rows_of("k" * 26 + "ffff"), gates=FIVE).rules[0].judgement
-    assert many.p_value == one.p_value
-    assert many.q_value is not None
-    assert one.q_value is not None
-    assert many.q_value >= one.q_value
+    lines = "".join(f"rule r{place}: play -> show{place}\n" for place in range(9))
+    failing, plays = rows_of("k" * 26 + "ffff"), rows_of("k", word="play")
+    data = replace(failing, rows=(*failing.rows, *plays.rows), labels=(("yes",),) * 31)
+    # Rules that are tested on no row are no tests.
+    rules = parse(f"rule film: movie -> film\nrule none: zzz -> z\n{lines}")
+    many = audited(data, rules=rules, gates=FIVE).rules[0].judgement
+    one = audited(failing, gates=FIVE).rules[0].judgement
+    assert many.p_value == one.p_value == one.q_value
     assert one.p_value == pytest.approx(0.0608, abs=1e-4)  # scipy.stats.binom.sf(3, 30, 0.05)
+    assert many.q_value == pytest.approx(10 * one.p_value)
 
 
 def test_nothing_is_said_about_nothing() -> None:
@@ -203,6 +227,12 @@ def test_nothing_is_said_about_nothing() -> None:
         "not judged",
         "nothing to test: the model gets none of the changed rows right",
     )
+    lost = "the oracle rejected 2 rewrites"
+    for changed, why in ((4, "the model gets none of the changed rows right"), (0, lost)):
+        _, reason = judge_share(
+            share_of(0, 0), limit=0.1, q_value=None, gates=Gates(), changed=changed, lost=lost
+        )
+        assert reason == f"nothing to test: {why}"
 
 
 def test_the_conclusion_names_no_limit_that_nobody_set() -> None:
@@ -236,6 +266,15 @@ def test_a_limit_for_all_rules_is_the_conclusion_if_none_is_tested_enough_by_its
     assert document.verdict.outcome == "passed"
     assert conclusion(document) == (
         "The model passes: all rules together: 0 of 30 fail (0%), at most 10%."
+    )
+
+
+def test_the_worst_rule_is_the_one_with_the_highest_rate() -> None:
+    movies, plays = rows_of("kf" * 10), rows_of("kkf" * 20, word="play")
+    data = replace(movies, rows=(*movies.rows, *plays.rows), labels=(("yes",),) * 80)
+    assert conclusion(audited(data, gates=FIVE)) == (
+        "The model fails: 2 of 2 rules flip more than 5% of their tested rows, above all "
+        "movie -> film (film) with 10 of 20 (50%)."
     )
 
 

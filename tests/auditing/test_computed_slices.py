@@ -18,8 +18,11 @@ import pytest
 import sears_dsl as sears
 from sears_dsl.answers import REFUSED, answers_equal
 from sears_dsl.auditing.slices import (
+    EMPTY,
+    OTHER,
     Computed,
     SliceResult,
+    largest,
     parse_computed,
     parts_of,
     read_slicings,
@@ -104,6 +107,14 @@ def test_short_texts_are_counted_word_by_word_and_long_ones_in_ranges() -> None:
     long = Computed("words", "t", ["x " * length for length in range(50, 90)]).parts()
     assert sorted(set(long)) == ["50 to 59 words", "60 to 69 words", "70 to 79 words",
                                  "80 to 89 words"]  # fmt: skip
+
+
+def test_frequent_values_come_first_and_rare_ones_together_and_last() -> None:
+    values = [name for place, name in enumerate("zyxwvutsrqpona") for _ in range(20 - place)]
+    parts = largest(values)
+    assert sort_parts([*parts, *[EMPTY] * 99]) == [*"zyxwvutsrqp", EMPTY, OTHER]
+    assert parts.count(OTHER) == 9 + 8 + 7
+    assert largest(values, 14) == values
 
 
 def test_answer_in_parentheses_is_what_the_model_says() -> None:

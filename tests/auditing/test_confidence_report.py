@@ -24,6 +24,7 @@ def test_confidences_are_split_by_what_is_right_after_each_rule() -> None:
     assert (film.id, film.right, film.wrong) == ("film", (0.35,) * 3, (0.35,) * 2)
     assert untouched.sure_and_wrong(0.9).count == 2
     assert film.sure_and_wrong(0.9).count == 0
+    assert film.sure_and_wrong(0.35).count == 2
 
 
 def test_an_answer_just_below_the_limit_is_not_called_sure() -> None:

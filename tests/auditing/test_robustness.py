@@ -18,7 +18,7 @@ from sears_dsl.auditing.reports.files import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.robustness_parts import robustness_lines
-from sears_dsl.auditing.robustness import Robustness, RobustnessRecord, points
+from sears_dsl.auditing.robustness import Robustness, RobustnessRecord, points, robustness
 from sears_dsl.auditing.running import compile_and_check
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.rule_effects import Effects, rule_effects
@@ -102,8 +102,20 @@ def test_rows_that_become_right_are_robust_and_not_invariant() -> None:
 def test_few_rows_are_not_judged() -> None:
     record = of(robustness_of(effects_of(rows_of("k" * 19), rules=RULES)), "all")
     assert (record.robust, record.invariant, record.verdict) == (None, None, "not judged")
+    enough = of(robustness_of(effects_of(rows_of("k" * 20), rules=RULES)), "all")
+    assert enough.verdict == "bounded invariant"
     nothing = of(robustness_of(effects_of(rows_of("kk", word="book"), rules=RULES)), "all")
     assert (nothing.rows, nothing.gap, nothing.verdict) == (0, None, "not judged")
+
+
+def test_a_rule_that_changes_rows_in_a_later_draw_alone_has_a_record() -> None:
+    data = rows_of("k" * 20)
+    first, later = (
+        effects_of(data, rules=parse(f"rule film: {word} -> film\n")) for word in ("zzz", "movie")
+    )
+    found = robustness(first, gates=Gates(), tolerance=0.05, later=[later])
+    assert found is not None
+    assert [(each.selector, each.rows) for each in found.records] == [("all", 20), ("film", 20)]
 
 
 def test_a_row_that_two_rules_rewrite_counts_once() -> None:
@@ -228,6 +240,36 @@ def test_without_labels_nobody_guesses() -> None:
     assert (found.labels, whole.before, whole.before_corrected, whole.constant) == (
         None, 1.0, None, None
     )  # fmt: skip
+    effects, labels = effects_of(data, rules=RULES), ("yes", "no")  # those of templates
+    beside = robustness(effects, gates=Gates(), tolerance=0.05, further=labels)
+    assert beside is not None
+    assert beside.labels is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows", "counted"), [(12, 24, 12), (13, 26, None), (13, 259, None), (13, 260, 13)]
+)
+def test_answers_are_classes_if_labels_are_few(labels: int, rows: int, counted: int | None) -> None:
+    labelled = [(f"movie {row}", f"label {row % labels}") for row in range(rows)]
+    effects = effects_on("movie -> film", labelled, lambda texts: ["label 0"] * len(texts))
+    assert robustness_of(effects).labels == counted
+
+
+def test_without_a_tolerance_the_smallest_of_the_gates_counts() -> None:
+    gates = ("robust:film=20%", "invariant:all=10%", "mean:all=1%")
+    found = document_of(effects_of(PLANTED, rules=RULES), gates=gates).robustness
+    assert found is not None
+    assert found.tolerance == 0.1
+
+
+@pytest.mark.parametrize(("rate", "within"), [("15%", True), ("14%", False)])
+def test_an_interval_reaches_beyond_a_limit_that_the_gap_is_within(rate: str, within: bool) -> None:
+    effects = effects_of(PLANTED, rules=RULES)
+    found = document_of(effects, gates=(f"robust:all={rate}",), judge_by="proof").robustness
+    assert found is not None
+    [gate] = found.gates
+    assert gate.outcome == "failed"
+    assert gate.reason.endswith("the interval reaches beyond it") is within
 
 
 # ---------------------------------------------------------------- templates as a column

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,19 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.auditing.audit import Circumstances, audit
-from sears_dsl.auditing.document import conclusion
+from sears_dsl.auditing.document import RuleRecord, conclusion
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.page import audit_page
-from sears_dsl.auditing.slices import question_type, slicings
+from sears_dsl.auditing.slices import question_type, slice_results, slicings
+from sears_dsl.auditing.totals import count_together, flips_alone, over_draws, over_rates
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import try_model
-from sears_dsl.effects.rule_effects import rule_effects
+from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import Row, RowsRefused
+from sears_dsl.statistics import fisher_exact, mcnemar_exact, q_values, share_of
 from sears_dsl.tagging.pinned import PinnedTagger
 
 kinds = st.text("kfgw", min_size=1, max_size=25)
@@ -40,16 +43,46 @@ def test_flips_are_those_that_the_model_was_built_with(letters: str) -> None:
     assert (film.flips.count, film.flips.total) == (count("f"), count("k") + count("f"))
     assert film.flips.rate == (count("f") / film.right if film.right else None)
     assert film.gained == count("g")
+    assert film.accuracy_p_value == mcnemar_exact(count("f"), count("g"))
     assert film.outcomes == letters
     assert film.rows == " ".join(str(row + 1) for row in range(len(letters)))
     assert (show.changed, show.flips.rate, show.judgement.outcome) == (0, None, "not judged")
     accuracy = document.together.accuracy
     assert accuracy is not None
+    assert document.together.flipped == film.flips
+    # Of one part there is no rest to compare it with.
+    labels = [(each.flipped, each.p_value) for each in document.slices if each.slicing == "label"]
+    assert labels == [(film.flips, None)]
     assert accuracy.before.count == count("k") + count("f")
     assert accuracy.worst.count == count("k")
     assert accuracy.mean == pytest.approx((count("k") + count("g")) / len(letters))
     assert len(film.examples) == min(10, len(letters))
     assert sum(each.failed for each in film.examples) == min(10, count("f"))
+
+
+@settings(deadline=None, max_examples=20)
+@given(kinds)
+def test_parts_have_the_numbers_of_their_rows(letters: str) -> None:
+    parts = {"kind": list(letters), "place": ["ab"[row % 2] for row in range(len(letters))]}
+    found = slice_results(effects_of(rows_of(letters)), parts)
+    p_values = []
+    for each in found:
+        of_rows = list(zip(letters, parts[each.slicing], strict=True))
+        inside = [kind for kind, part in of_rows if part == each.value]
+        outside = [kind for kind, part in of_rows if part != each.value]
+        flips, rest = ((kinds.count("f"), kinds.count("f") + kinds.count("k"))
+                       for kinds in (inside, outside))  # fmt: skip
+        assert each.rows == len(inside)
+        assert each.accuracy == share_of(flips[1], len(inside))
+        assert each.worst == share_of(inside.count("k"), len(inside))
+        assert each.flipped == share_of(*flips)
+        if flips[1] and rest[1]:
+            assert each.p_value == float(fisher_exact(*flips, *rest))
+            p_values.append(each.p_value)
+        else:
+            assert (each.p_value, each.q_value) == (None, None)
+    known = [each.q_value for each in found if each.q_value is not None]
+    assert known == q_values(p_values).tolist()
 
 
 def test_each_expectation_is_judged_by_its_own_test() -> None:
@@ -62,6 +95,10 @@ def test_each_expectation_is_judged_by_its_own_test() -> None:
     assert [(each.judgement.failures.count, each.judgement.failures.total) for each in
             (same, flip, label)] == [(2, 5), (3, 5), (4, 7)]  # fmt: skip
     assert label.outcomes == "fffkkwg"
+    for record in (same, flip, label):  # what a comparison reads is what was judged
+        failed = [not good for good, tested in zip(record.as_expected, record.tested, strict=True)
+                  if tested]  # fmt: skip
+        assert share_of(sum(failed), len(failed)) == record.judgement.failures
 
 
 class Refusing:
@@ -173,6 +210,49 @@ def test_rows_flipped_by_any_rule_are_counted_once() -> None:
     assert [each.flips_alone for each in document.rules] == [0, 0, 1]
 
 
+def test_rows_that_no_rule_changes_count_as_they_are_in_the_mean() -> None:
+    movies, plays = rows_of("kkffw"), rows_of("kkkww", word="play")
+    data = LabelledRows((*movies.rows, *plays.rows), "text", (("yes",),) * 10, "known.csv")
+    film = parse("rule film: movie -> film\n")
+    accuracy = audited(data, rules=film).together.accuracy
+    assert accuracy is not None
+    assert (accuracy.before.count, accuracy.mean, accuracy.worst.count) == (7, 0.5, 5)
+
+
+def test_of_overlaps_that_are_as_large_the_closer_pair_comes_first() -> None:
+    rules = parse("rule z: movie -> film\nrule two: movie -> tape\nrule three: movie -> reel\n"
+                  "rule turn: movie -> clip\n  expect: flip\n")  # fmt: skip
+    effects = effects_of(rows_of("ffff"), rules=rules)
+    right = [[True, False, False, False], [False] * 4, [True, True, False, False]]
+    changed = [replace(rule, right_after=np.array(flags))
+               for rule, flags in zip(effects.rules, right, strict=False)]  # fmt: skip
+    effects = replace(effects, rules=(*changed, effects.rules[3]))
+    assert [(each.first, each.second, each.both, each.either)
+            for each in count_together(effects).overlaps] == [
+        ("z", "two", 3, 4), ("z", "three", 2, 3), ("two", "three", 2, 4)
+    ]  # fmt: skip
+    # The rule that expects another answer flips no row.
+    assert flips_alone(effects) == [0, 1, 0, 0]
+
+
+def test_a_draw_that_tests_no_row_counts_in_no_mean() -> None:
+    data = rows_of("kkkf")
+    first, other, nothing = (
+        effects_of(data, rules=parse(f"rule film: {word} -> film\n"))
+        for word in ("movie", "movie", "zzz")
+    )
+    [drawn] = over_draws(first, [other, nothing])
+    assert (drawn.rates, drawn.mean, drawn.worst) == ((0.25, 0.25, None), 0.25, 0.25)
+
+
+def test_accuracy_over_rates_is_by_what_the_rule_expects() -> None:
+    effects = effects_of(
+        rows_of("kkkfw"), rules=parse("rule turn: movie -> clip\n  expect: flip\n")
+    )
+    [curve] = over_rates(effects, [(0.5, effects)])
+    assert [each.accuracy.count for each in curve.points] == [4, 2]
+
+
 def test_without_labels_the_models_own_answers_count_and_accuracy_is_not_given() -> None:
     labelled = rows_of("kfgw")
     data = LabelledRows(labelled.rows, "text", None, "known.csv")
@@ -195,9 +275,47 @@ def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
     assert found.change_kept == pytest.approx(-0.2)
     assert found.change_interval == pytest.approx((-0.2, -0.2))
     assert found.sure_flips == 0
-    surer = audited(rows_of("kkf"), sure=(0.95, 0.92)).rules[0].confidence
-    assert surer is not None
-    assert surer.sure_flips == 1
+    # Those at the limit are sure, and those that were not sure before are no sure flips.
+    for sure, flips in (((0.95, 0.92), 1), ((0.9, 0.9), 1), ((0.8, 0.95), 0)):
+        surer = audited(rows_of("kkf"), sure=sure).rules[0].confidence
+        assert surer is not None
+        assert surer.sure_flips == flips
+    single = audited(rows_of("k"), sure=(0.95, 0.92)).rules[0].confidence
+    assert single is not None
+    assert single.change_interval is None
+
+
+def known_effects(letters: str, **arrays: list[float]) -> Effects:
+    """Effects of a rule with confidences or scores that are known beforehand."""
+    effects = effects_of(rows_of(letters), rules=parse("rule film: movie -> film\n"))
+    values = {name: np.array(numbers) for name, numbers in arrays.items()}
+    return replace(effects, rules=(replace(effects.rules[0], **values),))
+
+
+def film_of(effects: Effects) -> RuleRecord:
+    who = Circumstances(rulesets=(parse("movie -> film"),), model="known", tagger="pinned")
+    return audit(effects, circumstances=who).rules[0]
+
+
+def test_rows_whose_confidence_is_not_known_count_in_no_mean() -> None:
+    unknown = float("nan")
+    effects = known_effects(
+        "kkkf", confidence_before=[unknown, 0.8, 0.6, 0.7], confidence_after=[0.9, 0.5, unknown, 1]
+    )
+    found = film_of(effects).confidence
+    assert found is not None
+    assert (found.rows, found.before, found.after) == pytest.approx((2, 0.75, 0.75))
+    assert (found.change, found.change_kept) == pytest.approx((0, -0.3))
+
+
+def test_examples_are_failures_first_by_meaning_then_by_confidence() -> None:
+    effects = known_effects(
+        "kfffw",
+        scores=[0.1, 0.5, 0.9, 0.9, 1.0],
+        confidence_before=[0.5] * 5,
+        confidence_after=[0.5, 0.95, 0.6, 0.8, 0.99],
+    )
+    assert [each.row for each in film_of(effects).examples] == [4, 3, 2, 1, 5]
     document = audited(rows_of("kkf"))
     assert document.rules[0].confidence is None
     assert any("reports no confidence" in note for note in document.notes)
@@ -229,6 +347,11 @@ def test_scores_of_a_sample_say_how_large_it_is() -> None:
     assert np.isfinite(scores).sum() == len(scorer.pairs) == 5
     # Which rows are drawn does not depend on the other rules.
     assert again.rules[0].scores == pytest.approx(scores, nan_ok=True)
+    other = rule_effects(
+        compile_rules(rules, tagger=PinnedTagger()), data, Known(), scorer=Lengths(),
+        score_at_most=5, seed=1,
+    )  # fmt: skip
+    assert other.rules[0].scores != pytest.approx(scores, nan_ok=True)
     assert effects_of(data).rules[0].scores is None
 
 
@@ -245,6 +368,11 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
     assert long is not None
     assert (short.at_tau.count, short.flips_at_tau.total, short.in_doubt) == (0, 25, True)
     assert (long.at_tau.count, long.flips_at_tau.count, long.in_doubt) == (50, 25, False)
+    exactly = audit(effects, circumstances=replace(who, tau=0.1)).rules[0].meaning
+    assert exactly is not None
+    assert exactly.at_tau.count == 50  # ten of them have this S
+    for kept, in_doubt in ((42, False), (40, True)):  # p is 0.12 and 0.025
+        assert replace(short, at_tau=share_of(kept, 50)).in_doubt is in_doubt
     [note] = [each for each in document.notes if "meaning" in each and "short" in each]
     assert "long" not in note
 
@@ -339,6 +467,18 @@ def test_a_column_of_another_length_is_refused() -> None:
 )  # fmt: skip
 def test_question_types_follow_from_the_words(text: str, kind: str) -> None:
     assert question_type(text) == kind
+
+
+def test_a_slicing_has_few_labels_and_mostly_questions() -> None:
+    def names(count: int, labels: int, questions: int) -> set[str]:
+        rows = tuple({"q": f"is it {row}{'?' * (row < questions)}"} for row in range(count))
+        of_rows = tuple((f"label {row % labels}",) for row in range(count))
+        return set(slicings(LabelledRows(rows, "q", of_rows, "a"), {})) - {"length"}
+
+    assert names(24, 12, 12) == {"label"}
+    assert names(26, 13, 14) == {"question type"}
+    assert names(259, 13, 0) == set()
+    assert names(260, 13, 0) == {"label"}
 
 
 def test_rows_of_questions_are_sliced_by_type() -> None:

@@ -19,7 +19,9 @@ from sears_dsl.auditing.accuracies import (
     is_robust,
     mean_of_groups,
     semantic_robustness,
+    sentence_robustness,
 )
+from sears_dsl.statistics import share_of
 
 Answers = list[tuple[bool, list[bool]]]
 """For each row whether it is right, and whether each of its rewrites is."""
@@ -208,6 +210,19 @@ def test_a_fall_that_most_samples_hardly_show_is_not_ruled_out(rows: int, rate: 
 @given(beds)
 def test_the_same_seed_gives_the_same_interval(bed: Answers) -> None:
     assert found(bed) == found(bed)
+
+
+def test_another_seed_draws_other_rows() -> None:
+    bed = [(True, [True] * (row % 5) + [False] * (row % 7 + 1)) for row in range(60)]
+    assert len({found(bed, seed=seed).low for seed in range(-2, 3)}) > 1
+
+
+def test_against_perfection_sentences_have_the_interval_of_their_share() -> None:
+    right = [True] * 15 + [False] * 5
+    here, share = sentence_robustness(right), share_of(15, 20)
+    assert (here.before, here.gap) == (1, -0.25)
+    assert (here.low, here.high) == (share.low - 1, share.high - 1)
+    assert sentence_robustness(right, (0, 0)).gap is None
 
 
 # ---------------------------------------------------------------- groups, chance, constant answers

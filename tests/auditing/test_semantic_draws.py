@@ -15,6 +15,7 @@ from sears_dsl.auditing.gates import JudgeBy
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
+from sears_dsl.statistics import percent
 
 RULES = "set NEW = fine | nice | fun\nrule drawn: good -> @NEW\nrule fixed: movie -> film\n"
 ROWS = [(f"a good movie no {number}", "positive") for number in range(40)]
@@ -71,7 +72,10 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = f"1 rule passes in the first draw but would fail in another: {drawn.id} ("
+    told = (
+        "1 rule passes in the first draw but would fail in another: "
+        f"{drawn.id} ({percent(drawn.worst)})"
+    )
     judged: list[tuple[float, JudgeBy, bool]] = [
         (first, "rate", True), (drawn.worst, "rate", False), (0.4, "evidence", False),
         (0.25, "evidence", True),

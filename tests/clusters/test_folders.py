@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -64,12 +65,14 @@ def test_each_part_is_what_apply_makes_of_the_file(
 def test_json_lines_in_folders_within_keep_their_places(place: Path) -> None:
     (place / "j" / "2024").mkdir(parents=True)
     (place / "j" / "2024" / "a.jsonl").write_text('{"text": "A movie."}\n')
+    (place / "j" / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "A play."}\n'))
     (place / "j" / "_SUCCESS").write_text("")
     (place / "j" / "dataset_info.json").write_text("{}")
     done = call("apply", "r.sear", "j", "-o", "out", "--output-format", "csv", folder=place)
     assert done.returncode == 0, done.stderr
     assert "2 rows written to out" in done.stderr
     assert (place / "out" / "2024" / "a.csv").read_text().count("\n") == 3
+    assert (place / "out" / "b.csv").read_text().count("\n") == 1
 
 
 def test_a_part_of_another_schema_is_reported_and_the_others_are_done(place: Path) -> None:
@@ -84,6 +87,12 @@ def test_a_part_of_another_schema_is_reported_and_the_others_are_done(place: Pat
     assert told in done.stderr
     assert "1 of 3 files failed" in done.stderr
     assert sorted(os.listdir(place / "out")) == ["_sears", "part-0.parquet", "part-2.parquet"]
+    more = pyarrow.parquet.read_table(place / "in" / "part-0.parquet")
+    pyarrow.parquet.write_table(more.append_column("score", more["label"]), odd)
+    wider = call("apply", "r.sear", "in", "-o", "wider", "--mode", "chain", folder=place)
+    assert wider.returncode == 2
+    told = "in/part-1.parquet has another schema than part-0.parquet: only it has a column score"
+    assert told in wider.stderr
     other = other.drop_columns(["label"]).rename_columns(["id", "body"])
     pyarrow.parquet.write_table(other, odd)
     each = call("apply", "r.sear", "in", "-o", "each", folder=place)
@@ -95,6 +104,19 @@ def test_a_part_of_another_schema_is_reported_and_the_others_are_done(place: Pat
     assert again.returncode == 0, again.stderr
     assert json.loads(again.stdout)["rows"] == 60
     assert (place / "out" / "part-0.parquet").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("options", [["--protect", "name"], ["--keep", "name"]])
+def test_columns_that_are_read_or_kept_have_one_type(place: Path, options: list[str]) -> None:
+    (place / "p").mkdir()
+    for part, name in enumerate(["film", 3]):
+        columns = {"id": [f"{part}"], "text": ["A movie."], "name": [name], "other": [name]}
+        pyarrow.parquet.write_table(pyarrow.table(columns), place / "p" / f"{part}.parquet")
+    command = ("apply", "r.sear", "p", "--column", "text")
+    done = call(*command, "-o", "out", *options, folder=place)
+    assert done.returncode == 2
+    assert "p/1.parquet has another schema than 0.parquet: column name is int64" in done.stderr
+    assert call(*command, "-o", "plain", folder=place).returncode == 0
 
 
 def test_a_part_without_the_column_is_reported_by_its_name(place: Path) -> None:
@@ -147,6 +169,31 @@ def test_a_run_is_not_resumed_without_a_file_that_it_did(place: Path) -> None:
     done = call(*command, "--resume", folder=place)
     assert done.returncode == 2
     assert "out/part-1.parquet was made of a file that in no longer has" in done.stderr
+
+
+def test_a_part_that_changed_or_whose_output_is_gone_is_made_again(place: Path) -> None:
+    command = ("apply", "r.sear", "in", "-o", "out")
+    assert call(*command, folder=place).returncode == 0
+    gone = place / "out" / "part-0.parquet"
+    before = gone.read_bytes()
+    gone.unlink()
+    changed = place / "in" / "part-1.parquet"
+    pyarrow.parquet.write_table(pyarrow.parquet.read_table(changed).slice(0, 2), changed)
+    done = call(*command, "--resume", "--json", folder=place)
+    assert done.returncode == 0, done.stderr
+    assert gone.read_bytes() == before
+    assert json.loads(done.stdout)["rows"] == 42
+    assert pyarrow.parquet.read_table(place / "out" / "part-1.parquet").num_rows == 2
+
+
+def test_two_files_are_not_written_under_one_name(place: Path) -> None:
+    (place / "j").mkdir()
+    (place / "j" / "a.jsonl").write_text('{"text": "A movie."}\n')
+    (place / "j" / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "A play."}\n'))
+    done = call("apply", "r.sear", "j", "-o", "out", "--output-format", "csv", folder=place)
+    assert done.returncode == 2
+    assert "j: two files would be written under one name" in done.stderr
+    assert not (place / "out").exists()
 
 
 def test_folders_whose_names_differ_behind_a_question_mark_are_two(place: Path) -> None:

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sears_dsl as sears
+from sears_dsl.answers import REFUSED
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import Questions, try_model
 from sears_dsl.effects.flips import RightRows, ask_in_rounds
+from sears_dsl.effects.lots import together
 from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.cached import CachedPredictor
@@ -55,6 +57,31 @@ def test_without_a_limit_what_can_flip_enough_is_asked_about_completely() -> Non
     assert done.count(answers.flips).tolist() == [80, 0, 0, 0]
     assert len(model.asked) == len(set(model.asked))
     assert right.questions.asked == len(model.asked)
+    # The first rule flips just as many.
+    just = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=80)
+    assert just.complete.tolist()[:3] == [True, False, False]
+
+
+def test_a_refusal_and_a_text_not_asked_about_are_no_flips() -> None:
+    right = right_rows(Model())
+    assert right.flips([0, 1, 2, 3], ["0", "1", REFUSED, None]).tolist() == [True, *[False] * 3]
+
+
+def test_at_most_a_tenth_of_the_rows_stays_together() -> None:
+    for sharing, groups in ((4, 37), (5, 40)):
+        rows = [("same" if row < sharing else f"a {row}", f"b {row}") for row in range(40)]
+        assert len(set(together(rows))) == groups
+
+
+def test_a_limit_within_a_limit_allows_no_more_than_either() -> None:
+    questions = Questions(10)
+    questions.count(["a", "b"])
+    with questions.at_most(3):
+        with questions.at_most(5):
+            assert questions.left == 3
+        questions.count("cdefg")
+        assert (questions.left, questions.admitted(["a", "h"])) == (0, [True, False])
+    assert questions.left == 3
 
 
 @given(most=st.integers(80, 300), minimum=st.integers(1, 5), seed=st.integers(0, 3))

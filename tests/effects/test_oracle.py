@@ -102,6 +102,8 @@ def _raises(rows: Sequence[object]) -> list[bool]:
      (lambda rows: sys.exit(3), "the oracle mine raised SystemExit: 3"),
      (lambda rows: parse("NUON -> x"), "the oracle mine raised RuleSyntaxError: "),
      (lambda rows: [True], "returned 1 answers for 12 texts"),
+     (lambda rows: [True] * 13, "returned 13 answers for 12 texts"),
+     (lambda rows: [1] * len(rows), "returned 1 for a text"),
      (lambda rows: ["yes"] * len(rows), "returned 'yes' for a text"),
      (lambda rows: None, "returned NoneType for 12 texts"),
      (lambda rows: "x" * len(rows), "returned str for 12 texts")],

@@ -37,6 +37,15 @@ def test_balanced_rules_differ_by_one_unless_one_has_no_more(rules: list[int], m
             assert chosen[rule] >= chosen[other] - 1 or chosen[rule] == count
 
 
+@given(st.integers(0, 2**64))
+def test_rules_that_write_the_same_texts_share_them(seed: int) -> None:
+    chosen = Counter(rule for _, rule in choose([(0, 1, 2)] * 9, limit=None, seed=seed))
+    assert chosen == {0: 3, 1: 3, 2: 3}
+    # The one text of a rule is not taken by a rule that has others.
+    chosen = Counter(rule for _, rule in choose([(0, 1), (1,), (1,), (1,)], limit=2, seed=seed))
+    assert chosen == {0: 1, 1: 1}
+
+
 def test_a_small_share_of_few_rows_is_one_row_and_not_none() -> None:
     assert Amount.parse("1%").of(20) == 1
 

@@ -12,6 +12,7 @@ import pytest
 import sears_dsl as sears
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.table import Table
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.predictor import Predictor, Row
@@ -132,6 +133,23 @@ def test_errors_are_those_of_the_models(tmp_path: Path) -> None:
     ]
 
 
+class ForgettingTrainer(VocabularyTrainer):
+    """With rewrites its models forget a word."""
+
+    def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
+        model = super().train(table, seed=seed, place=place)
+        assert isinstance(model, Vocabulary)
+        return model if place.name != "augmented-0" else Vocabulary(model.known - {"bad"})
+
+
+def test_the_same_rows_are_those_that_the_original_model_has_right(tmp_path: Path) -> None:
+    done = repaired(ForgettingTrainer(), tmp_path, settings=RepairSettings(seeds=1))
+    # "this play is bad" is wrong now, so its rewrite counts among the same rows alone.
+    augmented = [each.augmented for each in (done.sensitivity, done.same_rows, done.untouched)]
+    assert [(each.wrong, each.counted) for each in augmented] == [(0, 2), (1, 3), (1, 3)]
+    assert done.untouched.original.wrong == 0
+
+
 def test_the_control_has_as_many_rows(tmp_path: Path) -> None:
     trainer = VocabularyTrainer()
     done = repaired(trainer, tmp_path, settings=RepairSettings(seeds=1, amount=Amount(rows=3)))
@@ -173,6 +191,36 @@ def test_answers_to_labels_read_in_another_way_are_not_taken_over(tmp_path: Path
     assert not trainer.places
     with pytest.raises(UsageError, match="comparison"):
         repair_model(again, [ruleset], settings=replace(TWICE, comparison="set"))
+
+
+@pytest.mark.parametrize("drawing", [False, True])
+def test_another_seed_goes_on_unless_it_decides_what_rules_write(
+    tmp_path: Path, drawing: bool
+) -> None:
+    ruleset = parse("set NEW = film | show\nrule drawn: movie -> @NEW\n" if drawing else RULES)
+
+    def of_seed(seed: int, trainer: VocabularyTrainer) -> None:
+        inputs = ExperimentInputs(
+            training=training(), held_out=held_out(), columns=COLUMNS, trainer=trainer,
+            matcher=compile_rules([ruleset], tagger=PinnedTagger(), seed=seed), folder=tmp_path,
+        )  # fmt: skip
+        repair_model(inputs, [ruleset], settings=replace(TWICE, seed=seed, control=False))
+
+    of_seed(0, VocabularyTrainer())
+    trainer = VocabularyTrainer()
+    if drawing:
+        with pytest.raises(UsageError, match="seed"):
+            of_seed(1, trainer)
+    else:
+        of_seed(1, trainer)
+    assert trainer.places == ([] if drawing else ["original-2", "augmented-2"])
+
+
+def test_a_journal_with_too_few_answers_is_damaged(tmp_path: Path) -> None:
+    journal = RunJournal(None, task="")
+    journal.put_many("answers", {"original-0": [["positive"], ["positive"]]})
+    with pytest.raises(DataError, match="damaged"):
+        repaired(VocabularyTrainer(), tmp_path, journal=journal)
 
 
 def test_held_out_rows_that_were_trained_on_are_counted(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.measurement import Outcomes, change, estimate
-from sears_dsl.statistics import mean_interval, wilson_interval
+from sears_dsl.statistics import mean_interval, paired_difference_interval, wilson_interval
 
 
 def outcomes(wrong: NDArray[np.bool_], *, times: int = 1) -> Outcomes:
@@ -101,6 +101,12 @@ def test_seeds_that_disagree_widen_the_interval() -> None:
     assert apart.interval[1] - apart.interval[0] > 2 * (alike.interval[1] - alike.interval[0])
 
 
+def test_seeds_that_disagree_about_a_few_rows_widen_the_interval_too() -> None:
+    right, wrong = np.zeros((1, 8), np.bool_), np.ones((1, 8), np.bool_)
+    pair = np.concatenate([right, wrong]), np.concatenate([wrong, right])
+    assert change(*map(outcomes, pair)).interval == (-1, 1)
+
+
 def test_the_interval_of_no_change_holds_zero_about_95_times_in_100() -> None:
     held = 0
     for seed in range(60):
@@ -141,6 +147,40 @@ def test_a_relative_change_of_few_rows_claims_no_more_than_the_change(
     assert found.fall_interval[1] == 1
 
 
+def test_a_relative_change_of_nine_rows_reaches_as_far_as_the_change() -> None:
+    rows = np.arange(40)
+    found = change(*(outcomes(np.tile(rows < count, (2, 1))) for count in (12, 3)))
+    assert found.interval is not None
+    assert found.fall_interval is not None
+    assert found.interval[1] < 0
+    assert found.fall_interval[0] <= -found.interval[1] / 0.3 + 1e-9
+
+
+def test_rows_that_count_on_one_side_alone_make_few_changed_rows_no_surer() -> None:
+    rows = np.arange(40)
+    before, after = (np.tile(rows < count, (2, 1)) for count in (5, 1))
+    every = np.ones_like(before)
+    for counted in ((every, every & (rows < 39)), (every & (rows < 39), every)):
+        sides = zip((before, after), counted, strict=True)
+        found = change(*(Outcomes(*side, rows) for side in sides)).interval
+        assert found is not None
+        assert found[0] < 0 < found[1]
+    # Seeds that count different rows each: three rows of four got right.
+    apart = np.array([[True, True, False, False], [False, False, True, True]])
+    wrong = np.tile(rows[:4] < 3, (2, 1))
+    none = np.zeros_like(apart)
+    found = change(*(Outcomes(each, apart, rows[:4]) for each in (wrong, none))).interval
+    assert found is not None
+    assert found[0] < 0 < found[1]
+
+
+def test_the_side_with_fewer_rows_says_how_sure_a_change_is() -> None:
+    right, rows = np.zeros((2, 40), np.bool_), np.arange(40)
+    many, few = (Outcomes(right, ~right & (rows < count), rows) for count in (40, 10))
+    wanted = tuple(map(float, paired_difference_interval(0, 0, 10)))
+    assert change(many, few).interval == change(few, many).interval == wanted
+
+
 def test_a_relative_change_rules_out_no_change_only_where_the_change_does() -> None:
     """Some samples have no error before: a difference counts them, a share of the error cannot."""
     before = Outcomes(
@@ -159,6 +199,8 @@ def test_only_counted_items_count() -> None:
     counted = np.array([[True, False, True, False]])
     found = estimate(Outcomes(wrong, counted, np.array([0, 0, 1, 1])))
     assert (found.error, found.wrong, found.counted, found.rows) == (0.5, 1, 2, 2)
+    # Each of two seeds counts another row.
+    assert estimate(Outcomes(np.eye(2) > 0, np.eye(2) > 0, np.arange(2))).rows == 1
 
 
 def test_where_nothing_counts_nothing_is_claimed() -> None:
@@ -179,3 +221,5 @@ def test_no_error_before_cannot_fall() -> None:
 def test_outcomes_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(UsageError, match="different seeds or items"):
         change(outcomes(drawn(2, 30, 0.5, seed=0)), outcomes(drawn(1, 30, 0.5, seed=0)))
+    with pytest.raises(UsageError, match="different seeds or items"):
+        change(outcomes(drawn(2, 30, 0.5, seed=0)), outcomes(drawn(2, 15, 0.5, seed=0), times=2))

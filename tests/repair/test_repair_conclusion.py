@@ -118,6 +118,8 @@ def test_a_fall_has_a_support_and_an_interval() -> None:
     assert (verdict.outcome, verdict.reasons) == (
         "not judged", ("the error on the sensitivity set rests on 19 rows; 20 are needed",)
     )  # fmt: skip
+    enough = judge_repair(repaired(same(400), measured(wrong(20, 20), wrong(0, 20))), HALF)
+    assert enough.outcome == "passed"
     by_chance = judge_repair(repaired(same(400), measured(wrong(1, 40), wrong(0, 40))), HALF)
     assert by_chance.outcome == "not judged"
     assert "went from 1 of 40 to 0 of 40, but this may be chance" in by_chance.reasons[0]
@@ -188,6 +190,13 @@ def test_where_few_were_wrong_there_is_no_relative_change() -> None:
     assert before.startswith("2.2% (")
     assert fall == "9 of 400 → 1 of 400"
     assert measured_rows(repaired(same(400), ten))[1][4].startswith("90% less (")
+
+
+def test_random_copies_that_do_just_as_much_are_named() -> None:
+    before, after = wrong(50, 200), wrong(5, 200)
+    for control, named in ((after, True), (wrong(6, 200), False)):
+        done = repaired(same(400), measured(before, after, control))
+        assert ("random copies of rows did as much" in conclusion(done)) is named
 
 
 def test_rows_that_were_trained_on_tell_nothing() -> None:

@@ -149,6 +149,7 @@ def test_a_row_without_a_label_is_no_class_of_its_own(tmp_path: Path) -> None:
 def test_a_command_that_leaves_no_model_is_reported_and_run_again(folder: Path) -> None:
     whole = (folder / "train it.py").read_text("utf-8")
     (folder / "train it.py").write_text("import sys\nprint('dry run')\n", "utf-8")
+    (folder / "place" / "model").write_bytes(b"left by another training")
     with pytest.raises(ModelError, match="succeeded but wrote no model"):
         trainer().train(ROWS, seed=7, place=folder / "place")
     (folder / "train it.py").write_text(whole, "utf-8")
