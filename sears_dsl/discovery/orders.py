@@ -8,6 +8,7 @@ All scores and paraphrases go to the journal, and all questions to the model thr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -475,16 +476,20 @@ class MeaningFirst:
         return candidates.apply(self.tokens, tagger=self.tagger, guards=self.right.guards)
 
 
+_HANDLE = re.compile(r"@\w|https?:|www\.", re.IGNORECASE)
+
+
 def _may_be_proposed(rule: Rule) -> bool:
     """Whether a rule names in words all that it replaces, so that its text says what is lost.
 
     Rules that write dots for the end of a sentence are left out: readers find that they change the
-    tone.
+    tone. So are rules about a handle or a link, which say nothing of other texts.
     """
     old = [each.body.text for each in rule.antecedent if isinstance(each.body, Literal)]
     new = "".join(each.text for each in rule.consequent if isinstance(each, Text))
     writes_dots = not {".", "!", "?"}.isdisjoint(old) and (".." in new or "…" in new)
-    return len(old) == len(rule.antecedent) and not writes_dots
+    is_about_one = any(_HANDLE.match(word) for word in old)
+    return len(old) == len(rule.antecedent) and not (writes_dots or is_about_one)
 
 
 def _inserts_words(rule: Rule) -> bool:

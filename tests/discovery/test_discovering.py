@@ -629,6 +629,19 @@ def test_no_rule_writes_dots_for_a_full_stop(old: str, new: str, rules: list[str
     assert result.columns["rule"] == rules
 
 
+NOUNS = ("tea", "bar", "pie", "bun", "jam", "egg", "nut", "ham")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [("@bob", "@rob", []), ("www.a.com", "www.b.com", []), ("milk", "rum", ["milk -> rum"])],
+)
+def test_no_rule_is_about_a_handle_or_a_link(old: str, new: str, rules: list[str]) -> None:
+    texts = [f"This {noun} with {old} is odd" for noun in NOUNS]
+    result = searched(lambda text: new not in text, texts, lambda text: [text.replace(old, new)])
+    assert [print_rule(each) for each in result.closest.rules] == rules
+
+
 def test_the_auxiliary_of_a_question_is_known_where_the_rule_names_it() -> None:
     rules = parse("n't -> not\nis n't -> is not\nca n't -> cannot\nI do n't -> I do not\na -> b")
     assert [print_rule(where_english(each)) for each in rules.rules] == [
