@@ -12,7 +12,7 @@ from chat_endpoint import Reply, chat_endpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.answers import REFUSED, each_answer, each_equal, is_right
+from sears_dsl.answers import REFUSED, answers_equal, each_answer, each_equal, is_right
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
@@ -214,3 +214,9 @@ def test_each_model_is_compared_with_what_it_said_of_the_untouched_row() -> None
         '(the models say ["1", "5"])', '(the models say ["1.4", "3"])', 2, comparison="within:0.5"
     ) == [True, False]
     assert each_equal("good", '(the models say ["good", "bad"])', 2) == [True, False]
+    assert answers_equal("1.2", '(the models say ["1", "1.4"])', comparison="within:0.5")
+
+
+@pytest.mark.parametrize("label", ['(the models say ["a"]x', "(the models say " + "[" * 100_000])
+def test_a_label_that_only_begins_like_several_answers_is_one(label: str) -> None:
+    assert each_answer(label, 1) == (label,)
