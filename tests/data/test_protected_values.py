@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.data.labelled import read_labelled
-from sears_dsl.data.protection import Protection
+from sears_dsl.data.protection import Guard, Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, UsageError
 
@@ -71,6 +71,13 @@ def test_a_rewording_keeps_what_must_stay_as_often_as_it_stood() -> None:
     found = guard("Paris")
     assert found.stays_in("In France is Paris, Paris!")
     assert not found.stays_in("It is in France: Paris.")
+
+
+def test_a_rewording_of_two_columns_has_as_many_parts() -> None:
+    both = Guard("a\n\nb", borders=[(1, 3)])
+    assert both.stays_in("c\n\nd")
+    assert not both.stays_in("c d")
+    assert not both.stays_in("c\n\nd\n\ne")
 
 
 def test_rows_of_a_squad_file_protect_their_own_answers_alone() -> None:

@@ -6,6 +6,8 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from chat_endpoint import Reply, chat_endpoint
@@ -39,6 +41,7 @@ def test_table_3_of_the_paper(answers: tuple[str, ...]) -> None:
         (("a b", "b c", "c a"), "a b c"),
         (("x x y", "x x", "x"), "x x"),
         (("one", "two", "three"), ""),
+        (("a b", "b c"), "b"),
     ],
 )
 def test_known_votes(answers: tuple[str, ...], left: str) -> None:
@@ -64,6 +67,14 @@ def test_of_labels_with_as_many_votes_the_first_model_decides() -> None:
     rows = [{"text": "One."}]
     assert VotingPredictor(models).predict(rows) == ["y"]
     assert VotingPredictor(models[:3]).predict(rows) == ["x"]
+
+
+def test_models_together_get_as_many_rows_as_the_one_that_wants_most() -> None:
+    def batch_size(*sizes: int | None) -> int | None:
+        models: list[Any] = [SimpleNamespace(batch_size=size, identity="m") for size in sizes]
+        return VotingPredictor(models).batch_size
+
+    assert [batch_size(1, 200), batch_size(1, 1), batch_size(1, None)] == [200, 64, None]
 
 
 def test_a_number_has_the_votes_of_all_ways_to_write_it(

@@ -418,7 +418,7 @@ def test_children_outlive_a_fork_of_the_caller(tmp_path: Path) -> None:
         "print(children.ask(['abc']))\n"
     )
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=600
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.stdout == "['b']\n", done.stderr
 
