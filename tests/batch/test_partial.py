@@ -352,8 +352,15 @@ def test_an_input_that_changes_while_it_is_read_is_reported(source: Path) -> Non
         with source.open("a") as file:
             file.write("60,What a movie\n")
 
-    with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
-        while_running(source, add)
+    def write_as_many_bytes() -> None:
+        source.write_bytes(source.read_bytes().replace(b"movie", b"films"))
+
+    def put_another_there() -> None:
+        os.replace(shutil.copy2(source, source.with_name("other.csv")), source)
+
+    for change in (write_as_many_bytes, put_another_there, add):
+        with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
+            while_running(source, change)
     assert output.read_text() == "old"
     assert sorted(path.name for path in source.parent.iterdir()) == ["in.csv", "out.csv"]
     apply_file(request_for(source))

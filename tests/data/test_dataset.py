@@ -172,6 +172,14 @@ def test_spans_move_in_the_form_that_they_have(value: Any, as_text: bool) -> Non
     ).replace("6", "")
 
 
+def test_what_stands_beside_a_span_in_json_stays_readable() -> None:
+    row = {"spans": '[[3, 6, "é"]]'}
+    spec = SpanColumn.parse("text=spans")
+    assert moved_spans(spec, row, "is red", lambda s, e: (s + 1, e + 1)) == {
+        "spans": '[[4, 7, "é"]]'
+    }
+
+
 def test_a_span_that_is_not_at_its_place_is_reported() -> None:
     spec = SpanColumn.parse("text=start+answer")
 
@@ -294,6 +302,11 @@ def test_pandas_keeps_index_types_and_order() -> None:
     records = apply_to(frame["text"], MATCHER)
     assert triples(records.to_dict("records")) == RECORDS
     assert records.index.tolist() == [5, 5, 9]
+    records = apply_to(frame["text"].rename_axis("rule"), MATCHER)
+    assert triples(records.reset_index().to_dict("records")) == RECORDS
+    tens = pandas.DataFrame({"text": TEXTS}, index=pandas.RangeIndex(0, 30, 10))
+    both = apply_to(tens, MATCHER, mode="chain", with_originals=True)
+    assert both.index.tolist() == [0, 10, 20, 30, 40, 50]
 
 
 def test_arrow_tables_and_batches_keep_their_schema() -> None:

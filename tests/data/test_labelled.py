@@ -173,6 +173,13 @@ def test_texts_and_pairs_of_a_generator_are_read_once() -> None:
     assert read_labelled(pairs, label="label").labels == (("good",), ("good",))
 
 
+def test_a_column_that_is_named_is_read_whatever_is_usual() -> None:
+    rows = [{"text": "It is.", "note": "A film."}]
+    assert read_texts(rows, column="note", like="text") == ["A film."]
+    rows = [{"text": "What is it?", "said": [{"answer": "red"}, {"answer": "red"}]}]  # type: ignore[dict-item]
+    assert read_labelled(rows, column="text", label="said").labels == (("red",),)
+
+
 def test_texts_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(b"It is.\nA movie.\n"))
     monkeypatch.setattr("sys.stdin", stream)

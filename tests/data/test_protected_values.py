@@ -57,6 +57,10 @@ def test_a_row_with_a_misplaced_span_stays_as_a_whole() -> None:
     assert guards is not None
     assert guards.protected == [[(0, len(f"Paris\n\n{TEXT}"))]]
     assert "so no rule rewrites the text that it is for: row 1, the span 90:95" in guards.notes[0]
+    rows[0]["answers"] = [[0, 5]]
+    guards = read_labelled(rows, column="title+text", protection=protection).guards
+    assert guards is not None
+    assert list(guards.rows[0].carried) == [(7, 12)]
 
 
 def test_spans_of_another_text_protect_nothing_here() -> None:
