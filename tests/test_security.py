@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hmac
 import io
 import json
 import os
@@ -307,8 +308,10 @@ def test_compiled_code_is_read_only_from_where_nobody_else_writes(
         with pytest.raises(UsageError, match="others can write there") as caught:
             find(home)
         assert caught.value.help == "name a folder of your own", "another account owns it"
-        base.chmod(0o755)
         os.chown(base, 12345, 12345)
+        with pytest.raises(UsageError, match="others can write there"):
+            find(home)  # where all can write, that account may have put it there
+        base.chmod(0o755)
         assert find(home) == place  # named by hand, and owned by one person
 
 
@@ -478,6 +481,12 @@ def test_a_mark_is_of_one_folder_and_one_user(
     monkeypatch.setenv("XDG_DATA_HOME", "/dev/null")
     mark(own)
     assert not is_marked(own)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "torn"))
+    (folder / "torn" / "sears").mkdir(parents=True)
+    (folder / "torn" / "sears" / "key").touch()  # anybody can sign with it
+    signature = hmac.new(b"", os.fsencode(own.resolve()), "sha256").hexdigest()
+    (own / "mark").write_text(signature, "ascii")
+    assert not is_marked(own)
 
 
 def test_a_repository_cannot_have_files_written_elsewhere(folder: Path) -> None:
@@ -549,6 +558,11 @@ def rewritten(path: Path, *statements: str) -> Path:
             connection.execute(statement)
         connection.commit()
     return path
+
+
+def test_the_schema_of_a_database_that_came_along_runs_no_functions(folder: Path) -> None:
+    with PredictionStore(folder / "p.sqlite3") as store, store.using("read") as connection:
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

@@ -488,7 +488,6 @@ def _run_fork(
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.set_wakeup_fd(-1)
         # Let go of the pipes of other children, which would not end with the parent, and of files
         # that it has locked. Their numbers stay taken, since inherited objects still hold them.
         nowhere = os.open(os.devnull, os.O_RDWR)

@@ -262,6 +262,8 @@ def test_answers_about_pictures_are_those_of_three_people() -> None:
     assert answers_equal("The red.", frequent_answers(given), comparison="vqa")
     assert answers_equal("two", "2", comparison="vqa")
     assert frequent_answers(["a", "b", "b"]) == ("b",)
+    assert frequent_answers(["red"] * 6 + ["pink"] * 3 + ["blue"]) == ("red", "pink")
+    assert answers_equal("none", "0", comparison="vqa")
 
 
 @pytest.mark.parametrize(
@@ -271,8 +273,13 @@ def test_answers_about_pictures_are_those_of_three_people() -> None:
         ("New York City", "NYC", None, "NYC", "New York City"),
         ("Ann Bob", "Ann and Bob", None, "Ann and Bob", "Ann Bob"),
         ("in New York", "in New New York", [(3, 3, "", "New ")], "New York", "New York"),
+        ("#Rome", "@@Rome", [(0, 1, "#", "@@")], "Rome", "Rome"),
+        # Words that a long text has again and again tell where they stand, too.
+        ("to be or " * 99 + "Rome", "not to be or " + "to be or " * 98 + "Rome", None, "Rome",
+         "Rome"),
+        ("to be or " * 99, "not " + "to be or " * 99, None, "be", "be"),
     ],
-)
+)  # fmt: skip
 def test_entities_are_carried_back(
     original: str,
     rewritten: str,

@@ -300,13 +300,17 @@ def test_objects_of_other_keys_stand_under_the_right_names(tmp_path: Path, outpu
 
 
 def test_what_the_caller_froze_stays_frozen(tmp_path: Path) -> None:
+    usual = gc.get_threshold()
+    gc.set_threshold(20_001, *usual[1:])
     gc.freeze()
     try:
         frozen = gc.get_freeze_count()
         apply(tmp_path, CSV, columns=("text",))
         assert gc.get_freeze_count() >= frozen - 1000 > 0
+        assert gc.get_threshold() == (20_001, *usual[1:])
     finally:
         gc.unfreeze()
+        gc.set_threshold(*usual)
     apply(tmp_path, CSV, columns=("text",))
     assert gc.get_freeze_count() == 0
 
@@ -383,6 +387,7 @@ def test_compressed_output_is_the_same_every_time(tmp_path: Path) -> None:
         kept = tmp_path / "all" / "first"
         if kept.exists():
             assert kept.read_bytes() == content
+        assert content[3:8] == bytes(5), "no name and no time"
         kept.write_bytes(content)
     assert gzip.decompress(content).decode().startswith("id,text,n\na,Which a film,1\n")
 

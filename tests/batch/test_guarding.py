@@ -76,6 +76,21 @@ def test_rewrites_that_touch_a_span_are_left_out_and_counted() -> None:
     assert isinstance(kept, Rewrites)
 
 
+def test_a_row_is_undone_if_no_column_of_it_changes() -> None:
+    matcher = parse("movie -> film\nfilm -> movie\nplay -> show").compile(tagger=PinnedTagger())
+    rows = [{"a": "A movie", "b": "A play"}, {"a": "A movie", "b": "A cat"}]
+    tally = Tally()
+    done = apply_to(rows, matcher, column=["a", "b"], mode="chain", tally=tally)
+    assert done == [{"a": "A movie", "b": "A show"}, rows[1]]
+    assert (tally.changed, tally.undone) == (1, 1)
+
+
+def test_of_many_reasons_the_first_thousand_are_kept() -> None:
+    tally, more = (Tally(reasons=[(name, "why")] * 900) for name in ("a", "b"))
+    tally.add(more)
+    assert [name for name, _ in tally.reasons] == ["a"] * 900 + ["b"] * 100
+
+
 def test_values_that_the_text_lacks_are_counted_and_misplaced_rows_stay() -> None:
     matcher = parse("car -> bus").compile(tagger=PinnedTagger())
     rows = [

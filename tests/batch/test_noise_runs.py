@@ -14,8 +14,11 @@ import pytest
 
 import sears_dsl as sears
 from sears_dsl.batch.files import ApplyProgress, ApplyRequest, apply_file
+from sears_dsl.batch.in_memory import apply_to
+from sears_dsl.batch.plan import Tally
 from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -159,6 +162,15 @@ def test_draws_in_every_format_and_in_memory(tmp_path: Path) -> None:
     assert records.column("draw").to_pylist() == [
         row["draw"] for row in sears.apply(ROWS, rules, column="text", **options)
     ]
+    tally = Tally()
+    apply_to(["Uma", None], rules.compile(tagger=PinnedTagger()), draws=2, tally=tally)
+    assert (tally.rows, tally.missing, tally.characters) == (2, 1, 3)
+    tally = Tally()
+    touching = parse("Uma -> Bruce").compile(tagger=PinnedTagger())
+    spans = [SpanColumn("text", "spans")]
+    apply_to([{"text": "Uma", "spans": [[0, 3]]}], touching, column="text", mode="chain",
+             spans=spans, draws=2, tally=tally)  # fmt: skip
+    assert (tally.touched, len(tally.reasons)) == (1, 1)
     once = sears.apply(ROWS, rules, column="text", seed=3, tagger=PinnedTagger())
     assert "draw" not in once[0]
 

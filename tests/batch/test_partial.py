@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -176,13 +177,31 @@ def test_any_number_of_processes_may_resume(source: Path) -> None:
     assert source.with_name("out.csv").read_bytes() == expected(source)
 
 
-def test_another_job_is_not_resumed(source: Path) -> None:
+def test_another_job_is_not_resumed(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = interrupted(source)
     other = replace(request_for(source, resume=True), recipe=WordRecipe(rules=(("x", "a", "b"),)))
     with pytest.raises(UsageError, match=r"other settings: rules was .* and is .*'x', 'a', 'b'"):
         apply_file(other)
     with pytest.raises(UsageError, match="scope was 'first' and is 'all'"):
         apply_file(replace(request_for(source, resume=True), scope="all"))
+    with pytest.raises(UsageError, match="originals was False and is True"):
+        apply_file(replace(request_for(source, resume=True), with_originals=True))
+    copied = source.with_name("copy.csv")
+    shutil.copy2(source, copied)
+    with pytest.raises(UsageError, match=r"settings: input was .*in\.csv' and is .*copy\.csv"):
+        apply_file(replace(request_for(source, resume=True), input=str(copied)))
+    with monkeypatch.context() as newer:
+        newer.setattr("sears_dsl.batch.files.__version__", "999")
+        with pytest.raises(UsageError, match="other settings: sears was"):
+            apply_file(request_for(source, resume=True))
+    before, content = source.stat(), source.read_bytes()
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    with pytest.raises(UsageError, match="other settings: input time was"):
+        apply_file(request_for(source, resume=True))
+    source.write_bytes(content.replace(b"0,What", b"0,That", 1))
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(UsageError, match="other settings: input beginning was"):
+        apply_file(request_for(source, resume=True))
     source.write_text(source.read_text() + "more,movie\n")
     with pytest.raises(UsageError, match="input size was"):
         apply_file(request_for(source, resume=True))
@@ -318,6 +337,13 @@ def test_what_somebody_else_wrote_is_not_lost(source: Path, there: bool) -> None
     assert output.read_bytes() == expected(source)
 
 
+def test_an_output_that_somebody_removed_meanwhile_is_written(source: Path) -> None:
+    output = source.with_name("out.csv")
+    output.write_text("old")
+    while_running(source, output.unlink)
+    assert output.read_bytes() == expected(source)
+
+
 def test_an_input_that_changes_while_it_is_read_is_reported(source: Path) -> None:
     output = source.with_name("out.csv")
     output.write_text("old")
@@ -326,8 +352,15 @@ def test_an_input_that_changes_while_it_is_read_is_reported(source: Path) -> Non
         with source.open("a") as file:
             file.write("60,What a movie\n")
 
-    with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
-        while_running(source, add)
+    def write_as_many_bytes() -> None:
+        source.write_bytes(source.read_bytes().replace(b"movie", b"films"))
+
+    def put_another_there() -> None:
+        os.replace(shutil.copy2(source, source.with_name("other.csv")), source)
+
+    for change in (write_as_many_bytes, put_another_there, add):
+        with pytest.raises(DataError, match=r"in\.csv changed while it was read"):
+            while_running(source, change)
     assert output.read_text() == "old"
     assert sorted(path.name for path in source.parent.iterdir()) == ["in.csv", "out.csv"]
     apply_file(request_for(source))

@@ -18,9 +18,11 @@ import sears_dsl as sears
 from sears_dsl.batch.provenance import (
     TABLE,
     found_on,
+    found_scoring,
     reads_tags,
     record_tagger,
     tagger_findings,
+    tagger_for,
     validated_with,
     validating_taggers,
 )
@@ -252,6 +254,24 @@ def test_rulesets_together_take_a_tagger_that_all_of_them_know(folder: Path) -> 
     assert validating_taggers([unknown, ruleset]) == (model,)
     assert chosen_tagger([unknown, ruleset], None, quiet=True) == model
     assert chosen_tagger([ruleset], "pinned", quiet=True) == "pinned"
+
+
+def test_the_tagger_of_the_package_is_taken_if_it_is_among_several(folder: Path) -> None:
+    assert tagger_for([noted(folder, "spacy:xx_not_there 2", "fast 1")]) == "fast"
+
+
+@pytest.mark.parametrize("name", ["", "own\x1b[2J 1", "x" * 501])
+def test_a_name_that_would_drive_a_terminal_is_none(folder: Path, name: str) -> None:
+    with pytest.raises(DataError, match="names no taggers"):
+        validated_with(noted(folder, name))
+
+
+@pytest.mark.parametrize("tau", [1.5, -0.1, "0.5", None])
+def test_a_score_of_discovery_has_a_threshold_from_0_to_1(folder: Path, tau: object) -> None:
+    told = {"format": "sears-manifest", "version": 2, "scorer": "s", "settings": {"tau": tau}}
+    (folder / "wh.manifest.json").write_text(json.dumps(told), "utf-8")
+    with pytest.raises(DataError, match="does not say how rules were scored"):
+        found_scoring(load(folder / "wh.sear"))
 
 
 def test_a_tagger_that_is_not_there_is_said_to_be_the_rules_own(folder: Path) -> None:

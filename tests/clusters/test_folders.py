@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import pickle
 import re
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow
 import pyarrow.parquet
@@ -19,6 +21,7 @@ from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.data.sources import open_rows
 from sears_dsl.data.table import read_table
+from sears_dsl.errors import DataError
 from sears_dsl.runtime.folders import Folder
 
 RULES = "rule film: movie -> film\nrule picture: movie -> picture\n"
@@ -138,7 +141,10 @@ def test_a_part_without_the_column_is_reported_by_its_name(place: Path) -> None:
         (["in", "-o", "out", "--address", "auto"], "--address needs --engine ray"),
         (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray takes a folder"),
         (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is for one machine"),
-        (["none://x", "-o", "out"], "none://x is not the address of a folder"),
+        (
+            ["none://me:key@x", "-o", "out"],
+            "none://x is not the address of a folder: Unrecognized filesystem type in URI: none://x",
+        ),
         (["hdfs://127.0.0.1:1/x", "-o", "out"], "hdfs://127.0.0.1:1/x cannot be reached"),
         (
             ["in", "-o", "out", "--engine", "ray", "--address", "127.0.0.1:1"],
@@ -205,6 +211,33 @@ def test_folders_whose_names_differ_behind_a_question_mark_are_two(place: Path) 
     assert done.returncode == 2
     assert "parts was 'in?one' and is 'in?two'" in done.stderr
     assert str(Folder("gs://key@bucket/in?secret=one")) == "gs://bucket/in"
+
+
+def test_a_folder_is_the_same_in_a_process_that_works_elsewhere(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    sent = pickle.dumps(Folder("in"))
+    monkeypatch.chdir("/")
+    assert pickle.loads(sent).root == str(place / "in")  # noqa: S301 - made three lines before
+
+
+def test_a_file_that_cannot_be_written_whole_stays_as_it_was(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: BinaryIO, target: BinaryIO, __: int) -> None:
+        target.write(b"ne")
+        raise OSError("no room")
+
+    folder = Folder(f"file://{place}/out")
+    folder.write("a.txt", b"old")
+    monkeypatch.setattr("shutil.copyfileobj", fail)
+    with (
+        pytest.raises(DataError, match=r"out/a\.txt cannot be written: no room"),
+        folder.making("a.txt") as path,
+    ):
+        Path(path).write_bytes(b"new")
+    assert folder.read("a.txt") == b"old"
 
 
 def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
@@ -291,6 +324,7 @@ def test_a_folder_of_arrow_streams_as_datasets_saves_it_is_read(place: Path) -> 
             name = f"{verb}/train/data-0000{part}-of-00002.arrow"
             written = pyarrow.ipc.open_file(place / name).read_all()
             assert "A film." in written["text"].to_pylist()
+    assert len(read_table(str(place / "hf"))) == 4
 
 
 @pytest.mark.parametrize("output", ["in/out", "in", "link/out", "file://{place}/in/out"])

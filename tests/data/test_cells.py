@@ -99,6 +99,11 @@ def test_one_empty_field_is_no_blank_line() -> None:
     assert form.encode({"text": ["", "a"], "n": ["", 1]}, "utf-8") == b",\na,1\n"
 
 
+def test_what_is_no_text_is_written_as_in_json_and_one_field_tells_no_delimiter() -> None:
+    assert format_named("csv").encode({"a": [True, None, 1.5]}, "utf-8") == b'true\n""\n1.5\n'
+    assert format_named("csv-semicolon").encode({"a": ["b,c"]}, "utf-8") == b'"b,c"\n'
+
+
 def test_a_carriage_return_is_quoted() -> None:
     part = format_named("csv").encode({"text": ["a\rb"], "n": ["1"]}, "utf-8")
     assert part == b'"a\rb",1\n'

@@ -97,6 +97,9 @@ def test_ids_are_the_column_or_the_row_numbers() -> None:
     rows = Batch(10, 2, {"id": [7, "x"]})
     assert row_ids(rows, "id") == ["7", "x"]
     assert row_ids(rows, None) == ["11", "12"]
+    with pytest.raises(DataError, match=r"row 1 has no id"):
+        row_ids(batch(id=[float("nan"), 1.5]), "id")
+    IdLedger("a.csv").add(["9" * 5_000], first=0)  # Python makes no number of so many digits
     with pytest.raises(DataError, match=r"^a\.csv: row 12 has no id") as told:
         row_ids(Batch(10, 2, {"id": [7, None]}), "id", where="a.csv")
     assert told.value.help
@@ -169,6 +172,14 @@ def test_spans_move_in_the_form_that_they_have(value: Any, as_text: bool) -> Non
     ).replace("6", "")
 
 
+def test_what_stands_beside_a_span_in_json_stays_readable() -> None:
+    row = {"spans": '[[3, 6, "é"]]'}
+    spec = SpanColumn.parse("text=spans")
+    assert moved_spans(spec, row, "is red", lambda s, e: (s + 1, e + 1)) == {
+        "spans": '[[4, 7, "é"]]'
+    }
+
+
 def test_a_span_that_is_not_at_its_place_is_reported() -> None:
     spec = SpanColumn.parse("text=start+answer")
 
@@ -184,6 +195,8 @@ def test_a_span_that_is_not_at_its_place_is_reported() -> None:
         == "the text at position 2 is not 'red'"
     )
     assert moved_spans(spec, {**row, "start": None}, "is red", carry) == {}
+    _, _, why = placed_spans(SpanColumn("text", "spans"), {"spans": [[4, 2]]}, "is red")
+    assert why.startswith("the span 4:2 is outside of the text")
     with pytest.raises(DataError, match="'x' is not a position"):
         moved_spans(spec, {**row, "start": "x"}, "is red", carry)
 
@@ -194,7 +207,7 @@ def test_a_span_column_that_says_too_little_is_refused(written: str) -> None:
         SpanColumn.parse(written)
 
 
-@pytest.mark.parametrize("value", ["no json", [["a"]], [3], 7, [{"start": 1}]])
+@pytest.mark.parametrize("value", ["no json", [["a"]], [3], 7, [{"start": 1}], [[0.5, 2]]])
 def test_what_is_no_span_is_refused(value: Any) -> None:
     with pytest.raises(DataError):
         placed_spans(SpanColumn("text", "spans"), {"spans": value}, "is red")
@@ -264,7 +277,7 @@ def test_pandas_keeps_index_types_and_order() -> None:
     frame = pandas.DataFrame(
         {
             "text": [*TEXTS, None],
-            "kind": pandas.Categorical(["movie", "x", "x", "x"]),
+            "kind": pandas.Categorical(["movie", "x", "x", "x"], ordered=True),
             "n": pandas.array([1, 2, None, 4], "Int64"),
         },
         index=[5, 3, 9, 1],
@@ -277,6 +290,7 @@ def test_pandas_keeps_index_types_and_order() -> None:
     chained = apply_to(frame, MATCHER, column=["text", "kind"], mode="chain")
     assert chained["text"].tolist()[:3] == CHAINED
     assert chained["kind"].tolist() == ["film", "x", "x", "x"]
+    assert chained["kind"].cat.ordered
     assert chained.index.tolist() == [5, 3, 9, 1]
     assert chained["n"].equals(frame["n"])
     assert chained.dtypes["text"] == frame.dtypes["text"]
@@ -288,6 +302,11 @@ def test_pandas_keeps_index_types_and_order() -> None:
     records = apply_to(frame["text"], MATCHER)
     assert triples(records.to_dict("records")) == RECORDS
     assert records.index.tolist() == [5, 5, 9]
+    records = apply_to(frame["text"].rename_axis("rule"), MATCHER)
+    assert triples(records.reset_index().to_dict("records")) == RECORDS
+    tens = pandas.DataFrame({"text": TEXTS}, index=pandas.RangeIndex(0, 30, 10))
+    both = apply_to(tens, MATCHER, mode="chain", with_originals=True)
+    assert both.index.tolist() == [0, 10, 20, 30, 40, 50]
 
 
 def test_arrow_tables_and_batches_keep_their_schema() -> None:
@@ -319,11 +338,14 @@ def test_columns_of_one_name_stay_beside_a_rewritten_one() -> None:
 
 def test_hugging_face_datasets_keep_features_and_selections() -> None:
     datasets = pytest.importorskip("datasets")
-    data = datasets.Dataset.from_dict({"text": [*TEXTS, "skip"], "label": [0, 1, 0, 1]})
+    info = datasets.DatasetInfo(description="Films.")
+    columns = {"text": [*TEXTS, "skip"], "label": [0, 1, 0, 1]}
+    data = datasets.Dataset.from_dict(columns, info=info, split="train")
     data = data.cast_column("label", datasets.ClassLabel(names=["neg", "pos"]))
     chosen = data.select([2, 0])
     chained = apply_to(chosen, MATCHER, mode="chain")
     assert chained.features == data.features
+    assert (chained.info.description, str(chained.split)) == ("Films.", "train")
     assert list(chained["text"]) == [CHAINED[2], CHAINED[0]]
     assert list(chained["label"]) == [0, 0]
     records = apply_to(chosen, MATCHER)
@@ -534,6 +556,7 @@ def test_arrays_and_generators_are_lists() -> None:
         (7, "an object of type int is not a dataset", "a list of texts"),
         (b"a", "an object of type bytes is not a dataset", "a list of texts"),
         ("a good place", "there is no file 'a good place'", "['a good place']"),
+        ("good\nplace", r"there is no file 'good\\nplace'", r"['good\nplace']"),
         ("", "the file name is empty", "name a file"),
     ],
 )

@@ -15,6 +15,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.data.batches import Frame, ReadOptions, Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
-from sears_dsl.data.streams import read_ahead, write_behind
+from sears_dsl.data.streams import JsonCursor, read_ahead, write_behind
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.processes import HARMLESS
 
@@ -437,6 +438,18 @@ def test_other_encodings_go_in_and_out_unchanged(tmp_path: Path, encoding: str) 
         if text.isascii() or encoding.startswith("utf"):
             path = write(tmp_path / name, text.removeprefix("\ufeff").encode(encoding))
             assert rewritten(path, {}, encoding=encoding, rows=1) == path.read_bytes(), name
+
+
+def test_a_number_that_goes_on_in_the_next_block_is_one() -> None:
+    blocks = SimpleNamespace(name="a.json", blocks=lambda: iter(["[12", "34", "]"]))
+    cursor = JsonCursor(blocks)  # type: ignore[arg-type]
+    cursor.take("[")
+    assert cursor.value() == 1234
+    assert cursor.take("]") == "]"
+
+
+def test_bounds_of_batches_do_not_grow_for_ever() -> None:
+    assert ReadOptions().bounds(10**6) == ReadOptions().bounds(99)
 
 
 def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:

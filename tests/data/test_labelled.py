@@ -80,6 +80,26 @@ def test_a_sample_of_a_sorted_file_has_all_labels_and_another_seed_draws_other_r
     found = data.sampled(10)
     assert found.labels == (("neg",),) * 5 + (("pos",),) * 5
     assert found.rows != data.sampled(10, seed=1).rows
+    for seed in range(-3, 3):
+        assert data.sampled(4, seed=seed).labels == (("neg",),) * 2 + (("pos",),) * 2
+
+
+def test_the_digest_is_of_texts_and_labels_and_of_what_rules_rewrite() -> None:
+    row = {"text": "A film.", "about": "It."}
+    data = read_labelled([row], column="text", also=["about"])
+    turned = read_labelled([dict(reversed(row.items()))], column="text", also=["about"])
+    assert list(turned.rows[0]) != list(data.rows[0])
+    assert turned.digest == data.digest
+    assert read_labelled([row], column="about", also=["text"]).digest != data.digest
+    pictures = [
+        LabelledRows(
+            ({"text": "What?", "image": f"{folder}a.png", "choices": "a|b"},), "text", None, "a",
+            image="image", choices="choices", folder=folder,
+        )
+        for folder in ("", "/here/", "/there/")
+    ]  # fmt: skip
+    assert len({each.digest for each in pictures}) == 1
+    assert pictures[0].other_texts(0) == ()
 
 
 def test_half_a_character_is_reported_with_its_row(tmp_path: Path) -> None:
@@ -151,6 +171,13 @@ def test_texts_and_pairs_of_a_generator_are_read_once() -> None:
     ]
     pairs = ((text, "good") for text in ("It is.", "A movie."))
     assert read_labelled(pairs, label="label").labels == (("good",), ("good",))
+
+
+def test_a_column_that_is_named_is_read_whatever_is_usual() -> None:
+    rows = [{"text": "It is.", "note": "A film."}]
+    assert read_texts(rows, column="note", like="text") == ["A film."]
+    rows = [{"text": "What is it?", "said": [{"answer": "red"}, {"answer": "red"}]}]  # type: ignore[dict-item]
+    assert read_labelled(rows, column="text", label="said").labels == (("red",),)
 
 
 def test_texts_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ def test_the_nearest_name_in_its_folder_is_proposed(tmp_path: Path, name: str) -
 
 
 def test_nothing_is_proposed_where_nothing_is_near(tmp_path: Path) -> None:
+    (tmp_path / "dev.csv").mkdir()
     with pytest.raises(DataError, match="cannot be read: No such file") as told:
         format_of(str(tmp_path / "dev.cvs"))
     assert not told.value.help

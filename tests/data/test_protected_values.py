@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.data.labelled import read_labelled
-from sears_dsl.data.protection import Protection
+from sears_dsl.data.protection import Guard, Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, UsageError
 
@@ -57,6 +57,10 @@ def test_a_row_with_a_misplaced_span_stays_as_a_whole() -> None:
     assert guards is not None
     assert guards.protected == [[(0, len(f"Paris\n\n{TEXT}"))]]
     assert "so no rule rewrites the text that it is for: row 1, the span 90:95" in guards.notes[0]
+    rows[0]["answers"] = [[0, 5]]
+    guards = read_labelled(rows, column="title+text", protection=protection).guards
+    assert guards is not None
+    assert list(guards.rows[0].carried) == [(7, 12)]
 
 
 def test_spans_of_another_text_protect_nothing_here() -> None:
@@ -71,6 +75,13 @@ def test_a_rewording_keeps_what_must_stay_as_often_as_it_stood() -> None:
     found = guard("Paris")
     assert found.stays_in("In France is Paris, Paris!")
     assert not found.stays_in("It is in France: Paris.")
+
+
+def test_a_rewording_of_two_columns_has_as_many_parts() -> None:
+    both = Guard("a\n\nb", borders=[(1, 3)])
+    assert both.stays_in("c\n\nd")
+    assert not both.stays_in("c d")
+    assert not both.stays_in("c\n\nd\n\ne")
 
 
 def test_rows_of_a_squad_file_protect_their_own_answers_alone() -> None:

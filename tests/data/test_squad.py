@@ -195,6 +195,26 @@ def test_what_no_rule_changed_is_written_as_it_stood(
     assert (tmp_path / "out.json").read_bytes() == (tmp_path / "in.json").read_bytes()
 
 
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")])
+@pytest.mark.parametrize("name", ["Rome", "Séville"])
+def test_new_values_are_written_like_those_of_the_file(
+    tmp_path: Path, separators: tuple[str, str], name: str
+) -> None:
+    value = json.loads(json.dumps(SMALL).replace("Rome", name))
+    source, output = tmp_path / "in.json", tmp_path / "out.json"
+    for ascii_only in (True, False):
+        style: dict[str, Any] = {"separators": separators, "ensure_ascii": ascii_only}
+        source.write_text(json.dumps(value, **style), "utf-8")
+        request = ApplyRequest(
+            recipe=WordRecipe(), input=str(source), output=str(output), mode="chain",
+            columns=("context",),
+        )  # fmt: skip
+        apply_file(request)
+        written = output.read_text("utf-8")
+        assert "film" in written
+        assert written == json.dumps(json.loads(written), **style)
+
+
 def test_in_a_changed_article_too_only_what_changed_is_written_anew(tmp_path: Path) -> None:
     source = """{"data": [
       {"title": "T",  "paragraphs" : [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ def test_values_come_back_with_their_types(tmp_path: Path) -> None:
         table = read_table(str(path))
         assert {name: list(values) for name, values in table.columns.items()} == columns
         assert table.digest == Table(columns, "-", "csv").digest
+        renamed = {name.upper(): values for name, values in columns.items()}
+        assert table.digest != Table(renamed, "-", "csv").digest
 
 
 def test_a_key_that_comes_late_is_null_in_the_rows_before(tmp_path: Path) -> None:
@@ -44,6 +47,9 @@ def test_what_is_no_label_is_reported_with_its_row() -> None:
 def test_the_text_column_is_the_only_one_that_can_be_meant() -> None:
     table = Table({"label": ["x"], "review": ["fine"]}, "a.csv", "csv")
     assert text_column(table, chosen=None, label="label") == "review"
+    pair = Table({"a": ["x"], "b": ["y"]}, "a.csv", "csv")
+    assert text_column(pair, chosen="a, b,a", label=None) == "a,b"
+    assert text_column(pair, chosen="a + b", label=None) == "a+b"
     with pytest.raises(DataError, match="did you mean 'review'"):
         text_column(table, chosen="reveiw", label="label")
 
@@ -53,6 +59,20 @@ def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     path.write_text("text,label\n", "utf-8")
     with pytest.raises(DataError, match="has no rows"):
         read_table(str(path))
+
+
+def test_a_disk_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(DataError, match=r"cannot write .*: Input/output error"):
+        write_columns({"text": ["a"]}, path)
+    assert path.read_bytes() == b"old"
 
 
 def test_a_value_that_a_format_cannot_hold_leaves_no_file(tmp_path: Path) -> None:

@@ -74,6 +74,8 @@ def test_what_it_costs_is_reported_before_and_after(endpoint: ChatEndpoint) -> N
     assert model.remarks == [
         f"{place} was asked 2 questions: 40 tokens sent and 4 received, 0.06 EUR"
     ]
+    model.predict([{"text": "One more."}])
+    assert len(told) == 1, "only a round that is larger than all before it is announced"
 
 
 @pytest.mark.parametrize(
@@ -207,6 +209,7 @@ FAULTS = {
         Reply('{"error": {"message": "\\u0074op-secret-key is not known"}}'),
         "an error: .*… is not",
     ),
+    "the key as a name": (Reply({"error": {"top-secret-key": 1}}), "answered with an error: .*…"),
     "too much": (Reply(" " * (17 << 20)), "answered with more than 16 MiB"),
     "another address": (
         Reply("", status=302, headers={"Location": "http://127.0.0.1:1/"}),
@@ -265,6 +268,10 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
     assert len(pauses) == 5
     assert pauses[0] == 7.0
     assert "requests repeated: 5" in model.remarks[-1]
+    endpoint.answer = lambda *_: Reply("slow", status=429, headers={"Retry-After": "86400"})
+    with pytest.raises(ModelError, match="answered 429"):
+        LanguageModel(settings, retries=1, pause=pauses.append).predict(ROWS[:1])
+    assert pauses[-1] == 30.0
     endpoint.answer = lambda *_: faults[1]
     with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 6 times\)") as caught:
         model.predict(ROWS[:1])
@@ -318,6 +325,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
         assert model.predict(ROWS[:1]) == ["positive"]
     assert len(endpoint.requests) == 2
     assert "was asked 0 questions (1 more were in " in model.remarks[0]
+    assert (tmp_path / "answers.sqlite3").exists(), "it lies beside the settings"
     # The same answer is reused when its words stand for other labels.
     other = f"llm:{endpoint.file(tmp_path, cache='answers.sqlite3', labels={'Positive': '1'})}"
     assert load_predictor(other).predict(ROWS[:1]) == ["1"]
@@ -358,6 +366,33 @@ def test_a_date_among_the_parameters_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="date is not JSON") as caught:
         load_predictor(f"llm:{path}")
     assert "finite numbers" in caught.value.help
+
+
+def test_settings_say_how_long_an_answer_may_be_and_where_it_comes_from() -> None:
+    def settings(**changes: Any) -> PromptSettings:
+        usual = {"address": "http://host/v1", "model": "small", "prompt": "$text"}
+        return PromptSettings(**{**usual, **changes})
+
+    limited = settings(parameters={"max_completion_tokens": 9})
+    assert "max_tokens" not in limited.body(ROWS[0])
+    assert "at most 18 received" in LanguageModel(limited).forecast(ROWS)
+    for address in ("http://host/v1/", "http://host/v1/chat/completions"):
+        assert settings(address=address).url == "http://host/v1/chat/completions"
+    assert settings(address="http://host/v1?a=b").url == "http://host/v1/chat/completions?a=b"
+    two = {"text": "A film.", "title": "It"}
+    assert settings().prompt_for(two) == "A film."
+    with pytest.raises(ModelError, match=r"asks for \$text, but the rows have title, about"):
+        settings().prompt_for({"title": "It", "about": "A film."})
+    ways = [{}, {"system": "Read."}, {"prompt": "Is it? $text"}, {"parameters": {"seed": 1}},
+            {"labels": {"a": "1"}}, {"model": "large"}]  # fmt: skip
+    assert len({LanguageModel(settings(**way)).identity for way in ways}) == len(ways)
+
+
+def test_a_version_of_the_model_is_no_other_model(endpoint: ChatEndpoint) -> None:
+    endpoint.answer = lambda *_: Reply(completion("positive", model="small-2024-07-18"))
+    model = load_predictor(f"llm:{endpoint.settings()}")
+    model.predict(ROWS)
+    assert len(model.remarks) == 1
 
 
 @pytest.mark.parametrize(("option", "most"), [(None, 1), (3, 3)])

@@ -40,6 +40,8 @@ def test_answers_are_compared_as_squad_does(prediction: str, gold: str, same: bo
     [
         (str(0.1 + 0.2), "0", "within:0.3", True),
         ("1.1", "1", "within:10%", True),
+        ("-1.1", "-1", "within:10%", True),
+        ("9000000000.1", "9000000000", "within:0.1", True),
         ("1700000000000.5", "1700000000000", "within:0.5", True),
         ("1700000001000", "1700000000000", "within:0.5", False),
         ("9000000008", "9000000000", "within:0", False),
@@ -50,6 +52,25 @@ def test_only_rounding_is_forgiven(
     prediction: str, gold: str, comparison: str, *, same: bool
 ) -> None:
     assert answers_equal(prediction, gold, comparison=comparison) is same
+
+
+@pytest.mark.parametrize(
+    ("value", "comparison", "text"),
+    [
+        ("b | a||b", "set", "a|b"),
+        (3, "set", "3"),
+        ([[5, 6, "B"], [0, 1, "A"], [2, 2, "C"]], "entities",
+         '[[0, 1, "A"], [2, 2, "C"], [5, 6, "B"]]'),
+        ([{"start": 0, "end": 1, "type": "A"}], "entities", '[[0, 1, "A"]]'),
+        ([[2, 1, "A"]], "entities", None),
+        (True, "within:1", None),
+        ("nan", "within:1", None),
+        ("1.0", "exact", "1"),
+        ("007.0", "exact", "007.0"),
+    ],
+)  # fmt: skip
+def test_answers_are_written_in_one_way(value: object, comparison: str, text: str | None) -> None:
+    assert answer_text(value, comparison) == text
 
 
 def test_numbers_stay_as_they_are_written() -> None:

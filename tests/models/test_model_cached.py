@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.errors import CacheError, ModelError, UsageError
-from sears_dsl.models.cached import CachedPredictor, PredictionStore
+from sears_dsl.models.cached import CachedPredictor, PredictionStore, _Batches
 from sears_dsl.models.predictor import Row
 
 
@@ -137,6 +137,13 @@ def test_batches_grow_with_answers_and_not_with_connections() -> None:
     assert all(size <= 2 * max(sizes[:place]) for place, size in enumerate(sizes) if size > 1)
 
 
+def test_answers_that_come_together_double_a_batch_once() -> None:
+    batches = _Batches(list(map(str, range(300))), 64, lambda: True)
+    for batch in [next(batches) for _ in range(4)]:
+        batches.answered(len(batch), 0.0)
+    assert len(next(batches)) == 2
+
+
 def test_batches_before_a_failure_are_kept_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "predictions.sqlite3"
     with PredictionStore(path) as store:
@@ -158,7 +165,13 @@ def test_another_model_does_not_get_the_predictions(tmp_path: Path) -> None:
         CachedPredictor(Recorder(), store=store).predict(rows("a"))
         other = Recorder(identity="recorder, retrained")
         CachedPredictor(other, store=store).predict(rows("a"))
-    assert other.batches == [["a"]]
+        assert other.batches == [["a"]]
+        for identity, label in (("one", "x"), ("two", "y")):
+            store.put(identity, {"00": label})
+        assert [store.get(identity, ["00"]) for identity in ("one", "two")] == [
+            {"00": "x"},
+            {"00": "y"},
+        ]
 
 
 def test_a_store_holds_many_rows_and_any_label(tmp_path: Path) -> None:

@@ -40,6 +40,12 @@ def test_known_answers(words: int) -> None:
     assert from_distributions(point, point) == 1
 
 
+def test_rounding_leads_neither_below_0_nor_above_1() -> None:
+    even = [from_distributions([1 / words] * words, [1 / words] * words) for words in range(2, 99)]
+    assert min(even) == 0
+    assert from_distributions([0.5, 0.4995], [0.5, 0.5005]) <= 1, "as networks of float32 give them"
+
+
 def test_one_word_leaves_no_doubt() -> None:
     assert from_distributions([1.0], [1.0]) == from_top(0.3, 0.2, 1) == 1
 
@@ -47,7 +53,7 @@ def test_one_word_leaves_no_doubt() -> None:
 @pytest.mark.parametrize(
     ("starts", "ends", "message"),
     [
-        ([0.5, 0.4], [0.5, 0.5], r"starts add up to 0\.9"),
+        ([0.5, 0.49], [0.5, 0.5], r"starts add up to 0\.99"),
         ([0.5, 0.5], [1.0], "2 words may begin the answer, but 1 may end it"),
         ([float("nan"), 1.0], [0.5, 0.5], "starts are not a list of probabilities"),
         ([], [], "starts are not a list of probabilities"),

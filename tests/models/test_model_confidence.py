@@ -201,6 +201,14 @@ def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
         assert model.predict(ROWS) == ["pos", "pos"]
 
 
+@pytest.mark.parametrize("written", ["true", '"nan"', '"much"', "1.5", "-0.5"])
+def test_a_confidence_in_a_file_is_a_number_from_0_to_1(tmp_path: Path, written: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(f'{{"id": "1", "prediction": "pos", "confidence": {written}}}\n')
+    with pytest.raises(DataError, match=r"row 1: .* is not a confidence"):
+        FilePredictor(path).predict(ROWS)
+
+
 def test_a_probability_that_is_no_number_is_not_given() -> None:
     class Unsure:
         """An estimator that has no probability for some rows."""
@@ -211,8 +219,11 @@ def test_a_probability_that_is_no_number_is_not_given() -> None:
             return ["good" for _ in texts]
 
         def predict_proba(self, texts: list[str]) -> list[list[float]]:
-            return [[float("nan")] * 2 if text == "?" else [0.25, 0.75] for text in texts]
+            rounded = {"?": float("nan"), "!": 1 + 1e-9}
+            return [[0.25, rounded.get(text, 0.75)] for text in texts]
 
     model = EstimatorPredictor(Unsure())
-    rows = [{"text": text} for text in ("?", "A film.")]
-    assert model.predict_with_confidence(rows) == [Answer("good", None), Answer("good", 0.75)]
+    rows = [{"text": text} for text in ("?", "A film.", "!")]
+    assert model.predict_with_confidence(rows) == [
+        Answer("good", None), Answer("good", 0.75), Answer("good", 1.0),
+    ]  # fmt: skip

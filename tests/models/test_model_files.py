@@ -328,6 +328,9 @@ def test_predictions_in_another_encoding_get_no_advice_about_the_data(tmp_path: 
 def test_predictions_of_several_files_are_not_kept_elsewhere(tmp_path: Path, kind: str) -> None:
     files = [tmp_path / "a.csv", tmp_path / "b.csv"]
     spec = f"{kind}:" + ",".join(f"file:{file}" for file in files)
+    with pytest.raises(ModelError, match=r"(?s)a\.inputs\.jsonl.*b\.inputs\.jsonl") as needed:
+        load_predictor(spec).predict(ROWS)
+    assert all(str(file) in needed.value.help for file in files)
     with PredictionStore(tmp_path / "store.sqlite3") as store:
         for label in ("old", "new"):
             for file in files:

@@ -60,8 +60,9 @@ def pauses() -> list[float]:
 def test_rows_go_to_the_named_address_alone(endpoint: Endpoint, status: int) -> None:
     endpoint.elsewhere = endpoint.url.replace("/predict", "/of-strangers")
     endpoint.answer = lambda _, body: (status, "go there")
-    with pytest.raises(ModelError, match=f"answered {status}"):
+    with pytest.raises(ModelError, match=f"answered {status}") as caught:
         load_predictor(endpoint.url).predict(ROWS)
+    assert "redirects are not followed" in caught.value.help
     assert len(endpoint.requests) == 1
 
 
@@ -170,6 +171,28 @@ def test_a_flaky_endpoint_is_asked_again(endpoint: Endpoint, pauses: list[float]
     ]
 
 
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_asked_once_more(
+    endpoint: Endpoint, pauses: list[float], status: int
+) -> None:
+    endpoint.answer = lambda number, body: (
+        (status, "later") if number == 1 else endpoint.labels(0, body)
+    )
+    assert HttpPredictor(endpoint.url, pause=pauses.append).predict(ROWS) == ["good.", "bad."]
+    assert len(pauses) == 1
+
+
+def test_no_pause_is_much_longer_than_half_a_minute(
+    endpoint: Endpoint, pauses: list[float]
+) -> None:
+    endpoint.answer = lambda *_: (500, "never")
+    for row in ROWS:
+        with pytest.raises(ModelError, match=r"asked 9 times"):
+            HttpPredictor(endpoint.url, retries=8, pause=pauses.append).predict([row])
+    assert 22.5 <= max(pauses) <= 37.5
+    assert not set(pauses[:8]) & set(pauses[8:]), "not all rows come again at once"
+
+
 def test_the_pauses_are_the_same_in_every_run(endpoint: Endpoint, pauses: list[float]) -> None:
     endpoint.answer = lambda *_: (500, "never")
     for _ in range(2):
@@ -262,6 +285,9 @@ def test_a_refused_text_ends_a_run_that_does_not_skip(endpoint: Endpoint) -> Non
     with pytest.raises(ModelError, match=r"answered 400 Bad Request: 'bad \w+\.'") as failure:
         row_by_row(endpoint).predict(ROWS)
     assert "asked about '" in failure.value.message
+    endpoint.answer = lambda *_: (400, "bad")
+    with pytest.raises(ModelError, match=r"asked about 'Good\.' and 1 more"):
+        load_predictor(endpoint.url).predict(ROWS)
     assert "--on-error skip leaves them out" in failure.value.help
 
 
@@ -339,13 +365,14 @@ def test_one_failure_keeps_what_other_connections_are_answered(
         return 200, {"label": body["t"]}
 
     endpoint.answer = answer
-    rows = [{"text": str(number)} for number in range(20)]
+    rows = [{"text": str(number)} for number in range(200)]
     with PredictionStore(tmp_path / "p.sqlite3") as store:
         model = row_by_row(endpoint, connections=4, store=store)
         with pytest.raises(ModelError, match="answered 404"):
             model.predict(rows)
         kept = store.get(model.identity, [row_key(row) for row in rows])
     assert len(kept) == len(endpoint.requests) - 1
+    assert len(kept) < 100, "nothing is asked after a failure"
 
 
 def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
@@ -358,7 +385,14 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
     secret = identity("http://user:word@a.example/p?key=hidden")
     assert "word" not in secret
     assert "hidden" not in secret
-    assert len({plain, secret, identity("http://a.example/p", response=ResponseMap("/x"))}) == 3
+    maps = [
+        {"response": ResponseMap("/x")},
+        {"response": ResponseMap(names={"a": "b"})},
+        {"response": ResponseMap(confidences="/x")},
+        {"request": RequestMap({"q": "$texts"})},
+    ]
+    others = {identity("http://a.example/p", **each) for each in maps}
+    assert len({plain, secret, *others}) == 6
 
 
 @pytest.mark.parametrize(
@@ -443,17 +477,24 @@ def test_secrets_of_the_environment_are_hidden_whatever_their_length(
 ) -> None:
     monkeypatch.setenv("OWN_TOKEN", "Bearer pos1\n")
     monkeypatch.setenv("OWN_NUMBER", "12345678")
-    headers = {"X-Own": "$env.OWN_TOKEN", "X-Number": "$env.OWN_NUMBER"}
-    said = ["Bearer pos1", "key_pos1.", "pos12", 12345678]
+    monkeypatch.setenv("OWN_OTHER", "12345678-and-more")
+    names = {"X-Own": "OWN_TOKEN", "X-Number": "OWN_NUMBER", "X-Other": "OWN_OTHER"}
+    headers = {name: f"$env.{variable}" for name, variable in names.items()}
+    said = ["Bearer pos1", "key_pos1. 12345678-and-more", "pos12", 12345678]
     endpoint.answer = lambda _, body: (200, {"predictions": said})
     model = HttpPredictor(endpoint.url, request=RequestMap(headers=headers))
     rows = [{"text": text} for text in "abcd"]
-    assert model.predict(rows) == ["Bearer …", "key_….", "pos12", "…"]
+    assert model.predict(rows) == ["Bearer …", "key_…. …", "pos12", "…"]
     assert endpoint.headers[0]["X-Own"] == "Bearer pos1", "without the line break at its end"
     endpoint.answer = lambda _, body: (401, "the key pos1 is wrong")
     with pytest.raises(ModelError, match="the key … is wrong") as caught:
         model.predict(rows)
     assert "pos1" not in str(caught.value)
+    head = Reply(b"HTTP/1.1 404 No pos1\r\nContent-Length: 2\r\n\r\n{}")
+    with closing(chat_endpoint.Endpoint(lambda *_: head)) as raw:
+        model = HttpPredictor(raw.url, request=RequestMap(headers=headers))
+        with pytest.raises(ModelError, match="answered 404 No …"):
+            model.predict(rows)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from sears_dsl.models.objects import is_object_name, load_object, object_name
             ["m.joblib", "b", "mine:predict"],
         ),
         (["old=mine:predict", "mine:predict"], ["old", "mine:predict"]),
+        (["hf:models/small/", "hf:models/large/"], ["small", "large"]),
     ],
 )
 def test_models_have_the_shortest_names_that_tell_them_apart(
@@ -34,6 +35,8 @@ def test_models_have_the_shortest_names_that_tell_them_apart(
 
 
 def test_names_that_are_written_alike_are_refused() -> None:
+    with pytest.raises(UsageError, match="there is only one model"):
+        named_models(["a:predict"])
     with pytest.raises(UsageError, match="two models are called 1"):
         named_models({1: "a:predict", "1": "b:predict", "c": "c:predict"})  # type: ignore[dict-item]
 

@@ -6,13 +6,15 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from chat_endpoint import Reply, chat_endpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.answers import REFUSED, each_answer, each_equal, is_right
+from sears_dsl.answers import REFUSED, answers_equal, each_answer, each_equal, is_right
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
@@ -39,6 +41,7 @@ def test_table_3_of_the_paper(answers: tuple[str, ...]) -> None:
         (("a b", "b c", "c a"), "a b c"),
         (("x x y", "x x", "x"), "x x"),
         (("one", "two", "three"), ""),
+        (("a b", "b c"), "b"),
     ],
 )
 def test_known_votes(answers: tuple[str, ...], left: str) -> None:
@@ -64,6 +67,14 @@ def test_of_labels_with_as_many_votes_the_first_model_decides() -> None:
     rows = [{"text": "One."}]
     assert VotingPredictor(models).predict(rows) == ["y"]
     assert VotingPredictor(models[:3]).predict(rows) == ["x"]
+
+
+def test_models_together_get_as_many_rows_as_the_one_that_wants_most() -> None:
+    def batch_size(*sizes: int | None) -> int | None:
+        models: list[Any] = [SimpleNamespace(batch_size=size, identity="m") for size in sizes]
+        return VotingPredictor(models).batch_size
+
+    assert [batch_size(1, 200), batch_size(1, 1), batch_size(1, None)] == [200, 64, None]
 
 
 def test_a_number_has_the_votes_of_all_ways_to_write_it(
@@ -214,3 +225,9 @@ def test_each_model_is_compared_with_what_it_said_of_the_untouched_row() -> None
         '(the models say ["1", "5"])', '(the models say ["1.4", "3"])', 2, comparison="within:0.5"
     ) == [True, False]
     assert each_equal("good", '(the models say ["good", "bad"])', 2) == [True, False]
+    assert answers_equal("1.2", '(the models say ["1", "1.4"])', comparison="within:0.5")
+
+
+@pytest.mark.parametrize("label", ['(the models say ["a"]x', "(the models say " + "[" * 100_000])
+def test_a_label_that_only_begins_like_several_answers_is_one(label: str) -> None:
+    assert each_answer(label, 1) == (label,)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,6 +92,24 @@ def test_who_insists_after_some_seconds_is_heard(
     with pytest.raises(KeyboardInterrupt):
         block()
     assert (before_patience_ends, received) == ([], [signal.SIGTERM])
+
+
+def test_patience_is_counted_from_the_first_signal_on(
+    received: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who insists every three seconds is heard the third time."""
+
+    def block() -> None:
+        with Uninterrupted():
+            for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+                signal.raise_signal(number)
+            pytest.fail("it goes on")
+
+    times = iter([0.0, 3.0, 6.0])
+    monkeypatch.setattr(interrupts, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    with pytest.raises(KeyboardInterrupt):
+        block()
+    assert received == [signal.SIGTERM]
 
 
 def test_what_is_ignored_stays_so() -> None:

@@ -139,6 +139,9 @@ def test_whatever_is_raised_arrives_with_its_text(
         process.ask(question).result(300)
     if isinstance(caught.value, RuleSyntaxError):
         assert caught.value.diagnostics == (FINDING,)
+    if question == "value":
+        [note] = caught.value.__notes__
+        assert "in _answer" in note, "where it was raised there"
     assert process.ask(2).result(300) == 6
 
 
@@ -332,6 +335,15 @@ def test_there_is_no_fork_beside_a_thread_that_may_hold_something() -> None:
 
 
 @of_forks
+def test_there_is_no_fork_beside_a_library_that_has_threads_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert can_fork()
+    monkeypatch.setitem(sys.modules, "torch", threading)
+    assert not can_fork()
+
+
+@of_forks
 def test_what_a_fork_prints_and_what_its_parent_has_yet_to_write_stay_apart(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
@@ -378,6 +390,37 @@ def test_answers_that_nobody_waited_for_are_no_end_of_later_ones(jobs: int) -> N
     early.close()
     assert children.ask([["sh", "-c", f"exit {number}"] for number in (5, 6, 7)]) == [5, 6, 7]
     children.close()
+
+
+def test_children_share_the_cores_whatever_the_caller_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    children = Children(partial(partial, os.getenv), jobs=1, error=SearsError, doing="asks")
+    assert children.ask(["OMP_NUM_THREADS", "MKL_NUM_THREADS"]) == ["1", "1"]
+    children.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_children_outlive_a_fork_of_the_caller(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\n"
+        "from functools import partial\n"
+        "from operator import itemgetter\n"
+        "from sears_dsl.errors import SearsError\n"
+        "from sears_dsl.runtime.processes import Children\n"
+        "children = Children(partial(itemgetter, 1), jobs=1, error=SearsError, doing='is')\n"
+        "fork = os.fork()\n"
+        "if not fork:\n"
+        "    sys.exit()\n"
+        "os.waitpid(fork, 0)\n"
+        "print(children.ask(['abc']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stdout == "['b']\n", done.stderr
 
 
 QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
@@ -441,7 +484,15 @@ def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None
         "children = Children(ready, jobs=2, error=SearsError, doing='is')\n"
         "print(children.ask(['abc', 'xyz']))\n"
     )
+    # No child imports what lies in the current folder, where its caller did not either.
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "secrets.py").write_text("raise SystemExit('of a stranger')\n")
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True, timeout=600
+        [sys.executable, str(script)],
+        cwd=tmp_path / "strange",
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
     )
     assert (done.stdout, done.stderr) == ("once\n['b', 'y']\n", "")

@@ -45,6 +45,22 @@ def test_modes_are_those_of_the_file_or_of_the_umask(tmp_path: Path) -> None:
     assert new.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.skipif(os.name == "nt", reason="modes are those of Unix")
+def test_the_new_content_of_a_private_file_is_private_from_the_first_byte_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"1")
+    path.chmod(0o600)
+    modes: list[set[int]] = []
+    monkeypatch.setattr(
+        os, "fsync",
+        lambda _: modes.append({each.stat().st_mode & 0o777 for each in tmp_path.iterdir()}),
+    )  # fmt: skip
+    write_atomically(path, b"2")
+    assert modes[0] == {0o600}
+
+
 def test_what_cannot_be_replaced_is_written_or_refused(tmp_path: Path) -> None:
     device = Path(os.devnull)
     write_atomically(device, b"x")

@@ -244,8 +244,10 @@ from sears_dsl.tagging.pinned import PinnedTagger
 cache = TagCache(Path({str(tmp_path)!r}))
 tagger = CachedTagger(PinnedTagger(), cache)
 tagger.tag(["before"])
+of_parent = cache._connection
 child = os.fork()
 tagger.tag(["in the child" if child == 0 else "in the parent"])
+assert (cache._connection is of_parent) == bool(child)
 if child:
     assert os.waitpid(child, 0)[1] == 0
     print(cache.info().entries)
