@@ -204,7 +204,7 @@ def test_amounts_of_noise_are_of_models_that_read_more_than_the_text(folder: Pat
     def train(texts: list[str], labels: list[str], seed: int) -> object:
         return lambda rows: [row["choices"] for row in rows]
 
-    found = sears.fix_by_amount(rows, rows, "rules.sear", text="text", label="label",
+    found = sears.fix_by_amount(rows[1:], rows, "rules.sear", text="text", label="label",
                                 choices="choices", train=train, seeds=1, amounts="none",
                                 same_rows=True)  # fmt: skip
     assert found.columns["clean"] == [0.0]
