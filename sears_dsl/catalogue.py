@@ -92,7 +92,8 @@ def _files_of(name: str) -> Iterator[Path]:
     if not chosen:
         themes = {key.split("/")[0] for key in known}
         neighbours = map(str, path.parent.glob("*.sear") if is_folder(path.parent) else ())
-        near = get_close_matches(name, [*neighbours, *known, *themes], n=1)
+        accepted = [each for each in neighbours if not each.endswith(NOT_ACCEPTED)]
+        near = get_close_matches(name, [*accepted, *known, *themes], n=1)
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
         if "->" in name:

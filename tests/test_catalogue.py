@@ -54,6 +54,14 @@ def test_commands_about_files_skip_what_nobody_accepted_unless_it_is_named(tmp_p
         assert "closest" not in output
 
 
+def test_a_missing_file_is_not_taken_for_one_that_nobody_accepted(tmp_path: Path) -> None:
+    for name in ("a.sear", "a.left-out.sear", "a.closest.sear"):
+        (tmp_path / name).write_text("movie -> film\n", "utf-8")
+    for name in ("a.closed.sear", "a.left.sear"):
+        told = call("check", name, folder=tmp_path).stderr
+        assert "did you mean a.sear?" in told
+
+
 def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:
     lines = ["/[a-z]+/ -> $1.typo", "expect: flip", "rate: 25%", "seed: 3"]
     (tmp_path / "a.sear").write_text("\n  ".join([*lines, 'why: "slips"']) + "\n", "utf-8")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import shlex
 from functools import cache
 from pathlib import Path
 
 import pytest
-from page_examples import run_page
+from command_line import call
+from page_examples import examples, run_page
 
 import sears_dsl
 from docs_site.page import anchor
@@ -42,6 +44,24 @@ def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     """docs/models.md, which needs endpoints, has a test of its own."""
     ran = run_page(page, tmp_path, monkeypatch)
     assert (ran == 0) == (page.stem in WITHOUT_EXAMPLES)
+
+
+def test_the_recipe_for_ci_works_for_rules_as_a_search_writes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have no severity."""
+    page = DOCS / "ci.md"
+    run_page(page, tmp_path, monkeypatch)
+    rules = tmp_path / "rules" / "film.sear"
+    rules.write_text(rules.read_text("utf-8").replace("  severity: high\n", ""), "utf-8")
+    recipe = next(each.text for each in examples(page.read_text("utf-8"))
+                  if each.title.endswith("robustness.yml"))  # fmt: skip
+    audit = re.search(r"sears (audit .*?)\n +- ", recipe, re.DOTALL)
+    assert audit is not None
+    arguments = shlex.split(audit[1].replace("$GITHUB_STEP_SUMMARY", "summary.md"))
+    done = call(*arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "summary.md").exists()
 
 
 @pytest.mark.parametrize("page", sorted(LINKED), ids=lambda page: str(page.relative_to(ROOT)))

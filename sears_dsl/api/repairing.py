@@ -84,10 +84,11 @@ class RepairResult(RulesetsResult):
 
     @property
     def summary(self) -> str:
-        """The conclusion, in words."""
-        from sears_dsl.repair.report import conclusion
+        """The conclusion, in words, and a note if the model is one of sears itself."""
+        from sears_dsl.repair.report import BUILT_IN, conclusion
 
-        return conclusion(self.repair, self.gate)
+        note = f" {BUILT_IN}" if self.participants.built_in else ""
+        return conclusion(self.repair, self.gate) + note
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The errors on held-out rows and on the sensitivity set, before and after."""
@@ -139,12 +140,14 @@ class AmountsResult(RulesetsResult):
 
     @property
     def summary(self) -> str:
-        """The errors of each amount, in per cent."""
+        """The errors of each amount, in per cent, and a note if the models are of sears itself."""
+        from sears_dsl.repair.report import BUILT_IN
+
         errors = self.columns
         rows = zip(errors["amount"], errors["clean"], errors["perturbed"], strict=True)
-        return "errors on held-out rows as they are and rewritten: " + "; ".join(
-            f"{name} {clean:.1%} and {perturbed:.1%}" for name, clean, perturbed in rows
-        )
+        each = (f"{name} {clean:.1%} and {perturbed:.1%}" for name, clean, perturbed in rows)
+        note = f". {BUILT_IN}" if self.participants.built_in else ""
+        return f"errors on held-out rows as they are and rewritten: {'; '.join(each)}{note}"
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The errors of each amount, on held-out rows as they are and rewritten."""
@@ -352,7 +355,8 @@ def fix(
         on_progress: called before each training.
 
     Raises:
-        UsageError: invalid arguments, or the rules were found on the held-out rows.
+        UsageError: invalid arguments, or the rules were found on the held-out rows, or all of
+            these are training rows.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read, or no rule changes one.
         ModelError: a training failed.
@@ -366,7 +370,7 @@ def fix(
         ...     known = {word for text in texts for word in text.split()}
         ...     return lambda texts: [
         ...         int("film" in text and "film" not in known or "good" in text) for text in texts]
-        >>> result = sears.fix(rows("movie"), rows("movie")[:40], sears.parse("movie -> film"),
+        >>> result = sears.fix(rows("movie")[1:], rows("movie")[:40], sears.parse("movie -> film"),
         ...                    train=train, seeds=2)
         >>> errors = result.repair.sensitivity
         >>> errors.original.error, errors.augmented.error
@@ -454,7 +458,7 @@ def fix_by_amount(
 
     Raises:
         UsageError: invalid arguments, a rule that changes labels, or the rules were found on the
-            held-out rows.
+            held-out rows, or all of these are training rows.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read, or no rule changes one.
         ModelError: a training failed.
@@ -467,7 +471,7 @@ def fix_by_amount(
         ...     known = {word for text in texts for word in text.split()}
         ...     return lambda texts: ["good" if "good" in text and set(text.split()) <= known
         ...                           else "bad" for text in texts]
-        >>> result = sears.fix_by_amount(rows, rows, sears.parse("movie -> film"), train=train,
+        >>> result = sears.fix_by_amount(rows[1:], rows, sears.parse("movie -> film"), train=train,
         ...                              seeds=1, amounts="none,both")
         >>> result.columns["amount"], result.columns["perturbed"]
         (['none', 'both'], [0.5, 0.0])

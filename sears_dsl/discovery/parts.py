@@ -296,7 +296,7 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
         lines.append(f"paraphrases {identity_of_source(own.paraphraser)}")
     versions = {
         "sears": __version__,
-        "code of the search": _code_of_search(),
+        "sears code": _code_of_search(),
         **package_versions(),
         "device": recipe.device,
     }

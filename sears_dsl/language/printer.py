@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, shortened
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import may_lack_a_colon
 from sears_dsl.language.words import (
@@ -35,7 +35,7 @@ _KEYWORD = re.compile(rf"(?:{'|'.join(sorted(KEYWORDS))})(?= )")
 _LABEL = re.compile(r"[\w.-]+")
 _ID_BYTES = 5
 _MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
-_LONG = 40
+_LONG, _LONGEST = 40, 80
 # Quoted text and regexes, which may hold anything, or else the mark before a context.
 _BEFORE_CONTEXT = re.compile(r'"(?:\\.|[^"\\])*"|(?<![^\s(|:!])/(?:[^/\\\s]|\\\S)+/|( / )')
 _HIDING = frozenset("?()[]{}|")
@@ -59,12 +59,29 @@ def rule_called(text: str, rule_id: str) -> str:
         >>> rule_called("movie -> film", "r-3a9676e89a")
         'movie -> film'
     """
-    context = next((each for each in _BEFORE_CONTEXT.finditer(text) if each[1]), None)
-    short = text if context is None else text[: context.start()]
+    sides, dots = _sides(text)
     known = "" if _MADE_ID.fullmatch(rule_id) else f" ({rule_id})"
-    if known and len(short) > _LONG:
+    if known and len(sides) > _LONG:
         return rule_id
-    return short + known if context is None else f"{short} …{known}"
+    return sides + dots + known
+
+
+def rule_in_brief(text: str) -> str:
+    """A rule as a table shows it beside its id: a long one without its context.
+
+    Example:
+        >>> rule_in_brief("movie -> film / a __ !NOUN")
+        'movie -> film / a __ !NOUN'
+        >>> rule_in_brief(f"movie -> film / a __ !({' | '.join(['NOUN'] * 20)})")
+        'movie -> film …'
+    """
+    return text if len(text) <= _LONGEST else shortened("".join(_sides(text)), _LONGEST)
+
+
+def _sides(text: str) -> tuple[str, str]:
+    """The two sides of a rule, and what stands for its context if it has one."""
+    context = next((each for each in _BEFORE_CONTEXT.finditer(text) if each[1]), None)
+    return (text, "") if context is None else (text[: context.start()], " …")
 
 
 def rule_ids(rules: Sequence[syntax.Rule]) -> tuple[str, ...]:

@@ -33,7 +33,13 @@ from sears_dsl.errors import UsageError, counted
 from sears_dsl.models.vote import voted
 from sears_dsl.repair.augmentation import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
-from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
+from sears_dsl.repair.report import (
+    BUILT_IN,
+    RepairParticipants,
+    error_cell,
+    seeds_cell,
+    write_report,
+)
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.markdown_tables import markdown_table
@@ -271,6 +277,7 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
     lines = [
         "# Errors by amount of rewritten training data",
         "",
+        *([BUILT_IN, ""] if participants.built_in else []),
         f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
         f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Errors are "
         f"means over {counted(settings.seeds, 'training')} of each amount, with 95% intervals for "

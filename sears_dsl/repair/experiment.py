@@ -20,6 +20,7 @@ import numpy as np
 
 from sears_dsl.answers import Comparison, carry_back
 from sears_dsl.data.batches import is_missing
+from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table
@@ -252,9 +253,21 @@ def _wrong(
     return np.array(rows), np.array([differ(each, of_rewrites, comparison) for each in carried])
 
 
+def require_held_out(held_out: LabelledRows, training: Table) -> None:
+    """Refuse rows that are all training rows, before an hour of training."""
+    if _shared(held_out, training) == len(held_out.rows):
+        raise UsageError(
+            f"{held_out.path}: all held-out rows are also training rows, so their errors tell "
+            "nothing about other rows",
+            help="split the rows: train on one part, and measure on the other",
+        )
+
+
 def _shared(held_out: LabelledRows, training: Table) -> int:
     """How many held-out rows are training rows too, in all that a model reads but choices."""
     names = [name for name in held_out.rows[0] if name != held_out.choices]
+    for name in names:
+        require_column(tuple(training.columns), name, where=training.path)
 
     def text(name: str, value: object) -> str:
         whole = "" if is_missing(value) else str(value)

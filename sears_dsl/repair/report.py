@@ -65,17 +65,8 @@ class RepairVerdict:
     reasons: tuple[str, ...]
 
 
-_TRAINED_ON = "all held-out rows are also training rows; use other rows"
-
-
-def _only_trained_on(repair: Repair) -> bool:
-    return 0 < repair.held_out_rows == repair.shared
-
-
 def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
     """Return the verdict with its reasons."""
-    if _only_trained_on(repair):
-        return RepairVerdict(outcome="not judged", reasons=(_TRAINED_ON,))
     judgements = [*_judged_fall(repair, gate), *_judged_validation(repair, gate)]
     failed = [reason for outcome, reason in judgements if outcome == "failed"]
     unknown = [reason for outcome, reason in judgements if outcome == "not judged"]
@@ -123,8 +114,6 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     rows = _sensitive_rows(repair)
     if before is None or after is None or change.interval is None:
         return "Nothing can be said: the rules change no held-out row that the model gets right."
-    if _only_trained_on(repair):
-        return f"Nothing can be said: {_TRAINED_ON}."
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval
@@ -233,9 +222,19 @@ ERRORS = {
 }
 
 
+#: What a reader has to know about the model of the built-in trainer.
+BUILT_IN = (
+    "The model trained here is a small one of sears itself, not the one that was searched or "
+    "audited; to train your own, use --command (in Python, train=)."
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairParticipants:
-    """Names, identities and hashes of what took part, and notes that a reader has to know."""
+    """Names, identities and hashes of what took part, and notes that a reader has to know.
+
+    `built_in` says that sears trained a model of its own.
+    """
 
     rules: str
     rulesets: tuple[str, ...]
@@ -246,6 +245,7 @@ class RepairParticipants:
     notes: tuple[str, ...] = ()
     oracle: str | None = None
     noise: Mapping[str, str] = field(default_factory=dict)
+    built_in: bool = False
 
     @property
     def as_sentence(self) -> str:
@@ -355,6 +355,7 @@ def _markdown(
         "",
         *(f"- {line}" for line in verdict_lines(repair, gate)),
         *([""] if gate is not None else []),
+        *([BUILT_IN, ""] if participants.built_in else []),
         f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Errors "
         f"are means over {counted(settings.seeds, 'training')} of each kind, with 95% intervals.",
         "",

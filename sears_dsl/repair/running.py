@@ -31,9 +31,15 @@ from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.repair import augmentation as augmented_rows
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
-from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
+from sears_dsl.repair.experiment import (
+    Repair,
+    RepairSettings,
+    TrainingVariant,
+    repair,
+    require_held_out,
+)
 from sears_dsl.repair.report import RepairParticipants
-from sears_dsl.repair.trainers import CommandTrainer, ExperimentInputs, OnTraining
+from sears_dsl.repair.trainers import BuiltInTrainer, CommandTrainer, ExperimentInputs, OnTraining
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -167,6 +173,7 @@ def repair_model(
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> tuple[Repair, RepairParticipants]:
     """Train on rows with and without rewrites, and compare the models."""
+    require_held_out(inputs.held_out, inputs.training)
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, _FREE)
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
@@ -192,6 +199,7 @@ def amounts_of_noise(
             "rule",
             help="leave out --oracle or --amounts",
         )
+    require_held_out(inputs.held_out, inputs.training)
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, ("amounts", "seeds"), experiment="amounts")
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
@@ -215,6 +223,7 @@ def _participants(
         rulesets=tuple(dict.fromkeys(augmented_rows.named_rules(rulesets))),
         tagger=identity_of(inputs.matcher.tagger),
         trainer=trainer.identity,
+        built_in=isinstance(trainer, BuiltInTrainer),
         training=inputs.training.digest,
         held_out=inputs.held_out.digest,
         oracle=None if inputs.oracle is None else inputs.oracle.identity,

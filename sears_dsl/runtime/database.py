@@ -173,12 +173,17 @@ def _close(connection: sqlite3.Connection, process: int) -> None:
         connection.close()
 
 
+class OtherTaskError(UsageError):
+    """An interrupted run had another task, so this one cannot continue it."""
+
+
 class RunJournal(Database):
     """The findings of a run, in a file, or without a path in memory.
 
-    The task says what they depend on, one choice a line. It may be a function, which is called when
-    the first finding is asked for or stored. A journal of another task is refused then, with a
-    `UsageError` that says what differs; a file that is not a journal, with a `DataError`.
+    The task says what they depend on, one choice a line; lines that begin with "sears" are about
+    this package. It may be a function, which is called when the first finding is asked for or
+    stored. A journal of another task is refused then, with an `OtherTaskError` that says what
+    differs; a file that is not a journal, with a `DataError`.
 
     Example:
         >>> with RunJournal(None, task="tau 0.01") as journal:
@@ -219,12 +224,14 @@ CREATE TABLE findings (
                 raise self._other_task(str(before[0]).splitlines(), task.splitlines())
         self._task = None
 
-    def _other_task(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
+    def _other_task(self, before: Sequence[str], now: Sequence[str]) -> OtherTaskError:
         old = ", ".join(line for line in before if line not in now) or "nothing of this"
         new = ", ".join(line for line in now if line not in before) or "nothing of that"
-        return UsageError(
-            f"the interrupted run in {self.path} used {old}, but this one uses {new}",
-            help="use the same options to continue it, or --restart to start over",
+        advice = "use the same options and packages to continue it, or --restart to start over"
+        if any(line.startswith("sears ") for line in now if line not in before):
+            advice = "sears itself has changed since: only --restart helps, which starts over"
+        return OtherTaskError(
+            f"the interrupted run in {self.path} used {old}, but this one uses {new}", help=advice
         )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:

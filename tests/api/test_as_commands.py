@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands
+from sears_dsl.repair.report import BUILT_IN
 
 MODEL = ("--model", "brittle_words:predict", "--data", "rows.csv", "--label", "label")
 PARTS = ("--paraphrases", "brittle_words:reword", "--scorer", "brittle_words:close", "--jobs", "1")
@@ -162,6 +163,7 @@ def test_fix(folder: Path) -> None:
     found.save("other.json")
     assert Path("one.json").read_bytes() == Path("other.json").read_bytes()
     assert Path("one.md").read_bytes() == Path("other.md").read_bytes()
+    assert found.summary.endswith(BUILT_IN)
 
     run("fix", "rules.sear", "--train", "rows.csv", "--data", "held.csv", "--label", "label",
         "--seeds", "1", "--amounts", "none,full", "-o", "amounts.json")  # fmt: skip
@@ -169,6 +171,7 @@ def test_fix(folder: Path) -> None:
                                   amounts=["none", "full"])  # fmt: skip
     amounts.save("again.json")
     assert amounts.columns["amount"] == ["none", "full"]
+    assert amounts.summary.endswith(BUILT_IN)
     assert Path("amounts.json").read_bytes() == Path("again.json").read_bytes()
     assert Path("amounts.md").read_bytes() == Path("again.md").read_bytes()
     assert amounts._repr_html_().count("<tr>") == 3
@@ -204,7 +207,7 @@ def test_amounts_of_noise_are_of_models_that_read_more_than_the_text(folder: Pat
     def train(texts: list[str], labels: list[str], seed: int) -> object:
         return lambda rows: [row["choices"] for row in rows]
 
-    found = sears.fix_by_amount(rows, rows, "rules.sear", text="text", label="label",
+    found = sears.fix_by_amount(rows[1:], rows, "rules.sear", text="text", label="label",
                                 choices="choices", train=train, seeds=1, amounts="none",
                                 same_rows=True)  # fmt: skip
     assert found.columns["clean"] == [0.0]

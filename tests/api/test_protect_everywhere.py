@@ -85,7 +85,8 @@ def test_a_repair_trains_on_and_asks_about_what_may_change(rows: Path) -> None:
     def train(texts: list[str], labels: list[str], seed: int) -> object:
         return predict
 
-    done = sears.fix(ROWS, ROWS, "rules.sear", text="text", label="label", train=train, seeds=1,
+    held_out = [{**row, "text": f"{row['text']} Yes."} for row in ROWS]
+    done = sears.fix(ROWS, held_out, "rules.sear", text="text", label="label", train=train, seeds=1,
                      control=False, protect=["answer"])  # fmt: skip
     assert (done.repair.added, done.repair.rewritten_rows) == (FREE, FREE)
 

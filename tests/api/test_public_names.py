@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
 
+import click
+
 import sears_dsl
+from sears_dsl.cli.commands import sears as commands
 
 PACKAGE = Path(sears_dsl.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 FUNCTIONS = ("adversaries", "apply", "apply_folder", "arrow_rewriter", "audit", "augment",
              "compare", "compile_rules", "discover", "fix", "fix_by_amount", "generate", "load",
              "load_predictor", "load_tagger", "paraphrase", "parse", "predict_errors", "run_tests",
@@ -46,3 +51,45 @@ def test_options_are_given_by_name() -> None:
         ]
         positional = [kind for kind in kinds if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         assert len(positional) <= 3, name
+
+
+# Options about files, endpoints, what is shown, interrupted runs and clusters.
+WITHOUT_ARGUMENT = (
+    "address", "allow_imports_outside", "batch_size", "connections", "default_tau", "encoding",
+    "engine", "errors", "fail_if_worse", "format", "help", "id_column", "inputs", "jobs", "json",
+    "limit", "no_cache", "no_header", "on_error", "open", "output", "output_format", "quiet",
+    "record", "request_map", "response_map", "restart", "resume", "retries", "save_model", "show",
+    "summary", "text_column", "timeout", "workers", "yes",
+)  # fmt: skip
+
+
+def code_of_table(heading: str) -> list[tuple[list[str], list[str]]]:
+    """The code in the first two cells of each line of the first table below a heading."""
+    table = PAGE.read_text("utf-8").partition(heading)[2].partition("|---|")[2].partition("\n\n")[0]
+    lines = [line.split("|") for line in table.splitlines()[1:]]
+    return [(re.findall("`([^`]+)`", line[1]), re.findall("`([^`]+)`", line[2])) for line in lines]
+
+
+def test_the_page_says_which_argument_stands_for_which_option() -> None:
+    arguments: dict[str, set[str]] = {}  # of the functions of each command
+    for command, functions in code_of_table("# From Python"):
+        for name in functions if command else ():
+            known = inspect.signature(getattr(sears_dsl, name)).parameters
+            arguments.setdefault(command[0].split()[1], set()).update(known)
+    renamed: set[tuple[str, str]] = set()
+    for left, right in code_of_table("## Arguments and options"):
+        options = [each[2:].split()[0].replace("-", "_") for each in left if each[:2] == "--"]
+        of = [each for each in left if each[:2] != "--"] or list(arguments)
+        renamed.update((command, option) for command in of for option in options)
+        names = {each.split("=")[0] for each in right} - {*FUNCTIONS}
+        assert names <= set().union(*map(arguments.__getitem__, of)), right
+    for command, known in arguments.items():
+        switches = (
+            switch[2:].replace("-", "_")
+            for each in commands.get_command(click.Context(commands), command).params
+            for switch in (*each.opts, *each.secondary_opts)
+            if switch[:2] == "--"
+        )
+        for option in switches:
+            named = option in known or (command, option) in renamed
+            assert named or option in WITHOUT_ARGUMENT, f"{option} of {command}"

@@ -175,8 +175,8 @@ def test_rules_go_from_one_function_to_the_next(found: sears.DiscoveryResult) ->
 
 def test_rules_of_a_search_are_not_tried_on_its_own_rows(found: sears.DiscoveryResult) -> None:
     with pytest.raises(UsageError, match="same_rows="):
-        sears.fix(ROWS, ROWS, found, train=lambda texts, labels, seed: predict, seeds=1)
-    done = sears.fix(ROWS, ROWS, found, train=lambda texts, labels, seed: predict, seeds=1,
+        sears.fix(ROWS[1:], ROWS, found, train=lambda texts, labels, seed: predict, seeds=1)
+    done = sears.fix(ROWS[1:], ROWS, found, train=lambda texts, labels, seed: predict, seeds=1,
                      same_rows=True)  # fmt: skip
     assert done.participants.notes
 
@@ -452,7 +452,8 @@ def test_results_are_saved_in_folders_that_are_made(
     sears.score([("A movie.", "A film.")], scorer=close).save(tmp_path / "c" / "scores.csv")
     assert (tmp_path / "c" / "scores.csv").is_file()
     rules = sears.parse("movie -> film")
-    sears.fix(ROWS, ROWS[:4], rules, train=lambda *_: predict, seeds=1).save(tmp_path / "d/f.json")
+    done = sears.fix(ROWS[1:], ROWS[:4], rules, train=lambda *_: predict, seeds=1)
+    done.save(tmp_path / "d" / "f.json")
     assert (tmp_path / "d" / "f.json").is_file()
     for result, name in ((found, "found.txt"), (sears.score([("A", "B")], scorer=close), "a.xlsx")):
         with pytest.raises(UsageError):

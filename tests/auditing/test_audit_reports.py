@@ -260,7 +260,7 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
 ) -> None:
     told = audit_summary(document)
     assert told.startswith("### Robustness: failed\n\n> [!CAUTION]\n> ")
-    assert "| `movie -> reel` | failed |" in told
+    assert "| `movie -> reel`<br>turn | failed |" in told
     assert "<details><summary>Examples</summary>" in told
     lines = audit_summary(hostile).splitlines()
     assert not any("<script" in line.replace("\\<script", "") for line in lines)
@@ -273,6 +273,24 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
         file.write_text(before)
         add_summary(audit_summary(document), file)
         assert file.read_text() == "Before.\n" + told
+
+
+def test_a_long_rule_stands_in_full_once_and_elsewhere_in_brief() -> None:
+    long = f"movie -> film / {'very ' * 30}__"
+    document = audited(rows_of("k" * 20 + "f" * 5), rules=RULES)
+    film, *others = document.rules
+    document = document.model_copy(update={"rules": (replace(film, rule=long), *others)})
+    report = audit_markdown(document)
+    assert "| `movie -> film …`<br>film | same |" in report
+    assert "- `movie -> film …` (film) and `movie -> tape` (tape): 5 of 5 flipped rows" in report
+    assert report.count(long) == 1
+    assert f"- film: `{long}`" in report
+    told = audit_summary(document)
+    assert "| `movie -> film …`<br>film |" in told
+    assert long not in told
+    page = Page(audit_page(document))
+    assert page.text.count(long) == 1
+    assert "Long rules in full" not in audit_markdown(audited(rows_of("k" * 20), rules=RULES))
 
 
 def test_code_in_a_table_is_left_whole() -> None:

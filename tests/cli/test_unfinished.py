@@ -89,6 +89,34 @@ def test_a_second_start_removes_nothing_unasked(
     assert not begin(output, restart=True)
 
 
+@pytest.mark.parametrize(
+    ("task", "advice"),
+    [
+        ("beam 30\nsears 2.0", "sears itself has changed since"),
+        ("beam 9\nsears 1.0", "same options"),
+    ],
+)
+def test_a_run_that_cannot_go_on_is_not_said_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], task: str, advice: str
+) -> None:
+    def begin(task: str, *, resume: bool) -> None:
+        with (
+            unfinished_run(tmp_path / "found.sear", Resuming(resume=resume)) as run,
+            RunJournal(run.folder / "journal.sqlite3", task=task) as journal,
+        ):
+            journal.put_many("paraphrases", {"a": ["b"]})
+            run.keep = True
+
+    begin("beam 30\nsears 1.0", resume=False)
+    capsys.readouterr()
+    with pytest.raises(UsageError) as told:
+        begin(task, resume=True)
+    assert advice in told.value.help
+    assert "--restart" in told.value.help
+    assert capsys.readouterr().err == ""
+    assert (tmp_path / "found.sear.partial").exists()
+
+
 def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         fail(tmp_path / "a.sear", ModelError("no module 'nope'"), findings=False)

@@ -344,9 +344,10 @@ def test_a_search_does_not_go_on_with_what_other_code_found(
     monkeypatch.setattr(parts, "_code_of_search", lambda: "other")
     with pytest.raises(
         UsageError,
-        match=r"used code of the search [0-9a-f]{12}, but this one uses code of the search other",
-    ):
+        match=r"used sears code [0-9a-f]{12}, but this one uses sears code other",
+    ) as told:
         remember()
+    assert "only --restart helps" in told.value.help
 
 
 def equal(pairs: Sequence[tuple[str, str]]) -> list[float]:

@@ -206,7 +206,7 @@ def test_entities_of_rewritten_rows_are_compared_and_voted_on_in_their_place(
     texts = [f"It is {hour} o'clock in Paris." for hour in range(9)]
     rows = [{"text": text, "label": own} for text, own in zip(texts, places(texts), strict=True)]
     found = sears.fix_by_amount(
-        rows, rows, sears.parse("It is -> It's"), label="label", seeds=1, comparison="entities",
+        rows[1:], rows, sears.parse("It is -> It's"), label="label", seeds=1, comparison="entities",
         train=lambda _texts, _labels, _seed: places, amounts="none,vote",
     )  # fmt: skip
     assert found.columns["perturbed"] == [0, 0]

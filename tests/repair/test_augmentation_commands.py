@@ -19,6 +19,7 @@ from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.counts import Funnel
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
+from sears_dsl.repair.report import BUILT_IN
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.merging import read_reviews
@@ -333,13 +334,26 @@ def test_a_gate_that_is_missed_exits_with_1(folder: Path) -> None:
     assert (folder / "fix.json").exists()
 
 
-def test_a_gate_on_rows_that_were_trained_on_is_not_judged(folder: Path) -> None:
-    done = fix("--data", "train.csv", "--seeds", "1", "--no-control", "--min-fall", "0.01",
-               "--margin", "1", "--min-support", "1")  # fmt: skip
-    assert done.exit_code == 1
-    record = json.loads((folder / "fix.json").read_text("utf-8"))
-    assert record["verdict"]["outcome"] == "not judged"
-    assert "all held-out rows are also training rows" in record["verdict"]["reasons"][0]
+@pytest.mark.parametrize("options", [(), ("--amounts", "none,full")])
+def test_rows_that_are_all_trained_on_are_refused_before_any_training(
+    folder: Path, options: tuple[str, ...]
+) -> None:
+    done = fix("--data", "train.csv", *options)
+    assert isinstance(done.exception, UsageError)
+    assert "all held-out rows are also training rows" in str(done.exception)
+    assert "training 1" not in done.output
+    assert not any(folder.glob("fix.*"))
+
+
+@pytest.mark.parametrize("options", [(), ("--amounts", "none,full")])
+def test_the_screen_and_the_report_say_at_once_that_the_model_is_not_the_users(
+    folder: Path, options: tuple[str, ...]
+) -> None:
+    (folder / "rules.sear").write_text("movie -> film\n", "utf-8")
+    done = fix("--seeds", "1", *options)
+    assert done.output.startswith(f"note: {BUILT_IN}\n")
+    assert BUILT_IN in (folder / "fix.md").read_text("utf-8").splitlines()[:5]
+    assert json.loads((folder / "fix.json").read_text("utf-8"))["built_in"]
 
 
 def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
@@ -388,6 +402,7 @@ def test_a_model_with_an_ending_can_be_saved(folder: Path) -> None:
                "--model", "sklearn:{model}.pkl", "--seeds", "1", "--no-control",
                "--save-model", "kept.pkl")  # fmt: skip
     assert done.exit_code == 0, done.output
+    assert BUILT_IN not in done.output + (folder / "fix.md").read_text("utf-8")
     assert (folder / "kept.pkl").read_bytes() == (folder / "trained.joblib").read_bytes()
 
 

@@ -301,13 +301,13 @@ def test_a_label_that_only_rewrites_have_is_named_as_the_model_names_it() -> Non
     names = datasets.ClassLabel(names=["neg", "pos"])
     features = datasets.Features({"text": datasets.Value("string"), "label": names})
 
-    def rows(*words: str) -> Any:
-        texts = [f"a {word} film {number}" for word in words for number in range(5)]
+    def rows(*words: str, noun: str = "film") -> Any:
+        texts = [f"a {word} {noun} {number}" for word in words for number in range(5)]
         labels = [int("good" in text) for text in texts]
         return datasets.Dataset.from_dict({"text": texts, "label": labels}, features=features)
 
     found = sears.fix(
-        rows("good", "bad"), rows("good"), sears.parse("good -> bad\n  expect: flip"),
+        rows("good", "bad"), rows("good", noun="play"), sears.parse("good -> bad\n  expect: flip"),
         label="label", seeds=1, control=False,
         train=lambda *_: lambda texts: ["pos" if "good" in text else "neg" for text in texts],
     )  # fmt: skip
@@ -316,8 +316,9 @@ def test_a_label_that_only_rewrites_have_is_named_as_the_model_names_it() -> Non
 
 def test_a_rule_may_expect_a_set_of_labels() -> None:
     rows = [{"text": "a play", "label": ["b", "a"]}, {"text": "a movie", "label": ["c"]}]
+    held_out = [{**row, "text": f"it is {row['text']}"} for row in rows]
     found = sears.fix(
-        rows, rows, sears.parse('movie -> play\n  expect: label "a|b"'), label="label", seeds=1,
+        rows, held_out, sears.parse('movie -> play\n  expect: label "a|b"'), label="label", seeds=1,
         control=False, comparison="set",
         train=lambda *_: lambda texts: [["a", "b"] if "play" in text else ["c"] for text in texts],
     )  # fmt: skip
@@ -326,8 +327,9 @@ def test_a_rule_may_expect_a_set_of_labels() -> None:
 
 def test_a_rule_may_write_a_number_as_rows_do_not() -> None:
     rows = [{"text": "a play", "label": 1.0}, {"text": "a movie", "label": 2.5}]
+    held_out = [{**row, "text": f"it is {row['text']}"} for row in rows]
     found = sears.fix(
-        rows, rows, sears.parse("movie -> play\n  expect: label 1"), label="label", seeds=1,
+        rows, held_out, sears.parse("movie -> play\n  expect: label 1"), label="label", seeds=1,
         control=False, comparison="within:0.1",
         train=lambda *_: lambda texts: [1.0 if "play" in text else 2.5 for text in texts],
     )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -197,18 +195,6 @@ def test_random_copies_that_do_just_as_much_are_named() -> None:
     for control, named in ((after, True), (wrong(6, 200), False)):
         done = repaired(same(400), measured(before, after, control))
         assert ("random copies of rows did as much" in conclusion(done)) is named
-
-
-def test_rows_that_were_trained_on_tell_nothing() -> None:
-    done = replace(repaired(same(400), fell()), shared=400)
-    assert conclusion(done).startswith(
-        "Nothing can be said: all held-out rows are also training rows"
-    )
-    verdict = judge_repair(done, HALF)
-    assert verdict.outcome == "not judged"
-    assert verdict.reasons == ("all held-out rows are also training rows; use other rows",)
-    assert conclusion(replace(done, shared=399)).startswith("The repair helped")
-    assert judge_repair(replace(done, shared=399), HALF).outcome == "passed"
 
 
 def test_where_nothing_counts_nothing_is_claimed() -> None:

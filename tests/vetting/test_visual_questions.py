@@ -226,9 +226,11 @@ def test_a_repaired_model_is_trained_on_rows_with_pictures(rows: Path) -> None:
 
     for number in (5, 9):
         Image.new("RGB", (40, 20), COLORS["blue"]).save(rows.parent / f"{number}.png")
+    held_out = rows.with_name("held-out.csv")
+    held_out.write_text(rows.read_text().replace("thing", "object"))
     done = sears.fix(
-        str(rows), str(rows), sears.parse(RULES), text="question", label="answer", image="image",
-        train=train, seeds=1, control=False, same_rows=True,
+        str(rows), str(held_out), sears.parse(RULES), text="question", label="answer",
+        image="image", train=train, seeds=1, control=False, same_rows=True,
     )  # fmt: skip
     assert {tuple(row) for row in trained} == {("question", "image")}
     assert all(Path(row["image"]).is_absolute() for row in trained)

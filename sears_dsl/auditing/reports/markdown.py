@@ -14,6 +14,7 @@ from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustne
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import counted
+from sears_dsl.language.printer import rule_in_brief
 from sears_dsl.runtime import markdown_tables as tables
 from sears_dsl.statistics import Share, percent
 
@@ -40,6 +41,7 @@ def audit_markdown(document: AuditDocument) -> str:
         *confidence_markdown(document),
         *_slices(document.slices),
         *_overlap(document),
+        *_in_full(records[:_RULES_SHOWN]),
         "## How to read this",
         "",
         *(f"- {tables.markdown_text(note)}" for note in document.notes),
@@ -81,7 +83,7 @@ def audit_summary(document: AuditDocument) -> str:
     ]
     if shown:
         rows = (
-            (tables.code_cell(each.rule), _OUTCOMES[each.judgement.outcome],
+            (rule_cell(each.rule, each.id), _OUTCOMES[each.judgement.outcome],
              f"{failures.count:,} of {failures.total:,}", _rated(failures))
             for each in shown
             for failures in [each.judgement.failures]
@@ -175,7 +177,7 @@ def _rule(record: RuleRecord) -> tuple[str, ...]:
     confidence, meaning = record.confidence, record.meaning
     failures = judgement.failures
     return (
-        f"{tables.code_cell(record.rule)}<br>{tables.markdown_text(record.id)}",
+        rule_cell(record.rule, record.id),
         tables.markdown_text(record.expect),
         _OUTCOMES[judgement.outcome],
         f"{failures.count} / {failures.total}",
@@ -246,7 +248,23 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:
-    return f"{tables.code_span(text[rule])} ({tables.markdown_text(rule)})"
+    return f"{tables.code_span(rule_in_brief(text[rule]))} ({tables.markdown_text(rule)})"
+
+
+def _in_full(records: Sequence[RuleRecord]) -> Iterator[str]:
+    """The whole text of the rules that tables show in brief."""
+    lines = [
+        f"- {tables.markdown_text(each.id)}: {tables.code_span(each.rule)}"
+        for each in records
+        if rule_in_brief(each.rule) != each.rule
+    ]
+    if lines:
+        yield from tables.section("Long rules in full", lines)
+
+
+def rule_cell(rule: str, rule_id: str) -> str:
+    """A rule and its id as a cell; of a long rule the beginning."""
+    return f"{tables.code_cell(rule_in_brief(rule))}<br>{tables.markdown_text(rule_id)}"
 
 
 def number(share: Share) -> str:

@@ -22,6 +22,7 @@ from sears_dsl.auditing.totals import IN_MATRIX
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked_html
 from sears_dsl.errors import counted, listed, printable
+from sears_dsl.language.printer import rule_in_brief
 from sears_dsl.pictures import picture_address
 from sears_dsl.runtime.markdown_tables import more_in
 from sears_dsl.statistics import Share, percent
@@ -277,19 +278,19 @@ def _overlap(document: documents.AuditDocument) -> str:
         if each.first in place and each.second in place:
             one, other = place[each.first], place[each.second]
             shared[one][other] = shared[other][one] = each.both
+    name = {each.id: each.name for each in document.rules}
     names = "".join(
-        f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
+        f'<li><code>{escaped(each.name)}</code> <span class="muted">'
         f"{counted(each.flips.count, 'flip')}, {each.flips_alone:,} alone</span></li>"
         for each in flipping
     )
-    text = {each.id: each.rule for each in document.rules}
     pairs = "".join(
-        f"<li><code>{escaped(text[each.first])}</code> and "
-        f"<code>{escaped(text[each.second])}</code>: {each.both:,} of {each.either:,} rows</li>"
+        f"<li><code>{escaped(name[each.first])}</code> and "
+        f"<code>{escaped(name[each.second])}</code>: {each.both:,} of {each.either:,} rows</li>"
         for each in overlaps[:_PAIRS]
     )
     matrix = sheet.overlap_matrix(
-        [each.rule for each in flipping], [each.flips.count for each in flipping], shared
+        [each.name for each in flipping], [each.flips.count for each in flipping], shared
     )
     return (
         "<h2>Rules that flip the same rows</h2>"
@@ -412,7 +413,7 @@ def _row(record: documents.RuleRecord, place: int, top: float) -> tuple[str, ...
     about = record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
     q = judgement.q_value
     by_chance = judgement.outcome == "failed" and q is not None and q >= CERTAIN
-    link = f'<a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
+    link = f'<a class="code" href="#rule-{place}">{escaped(rule_in_brief(record.rule))}</a>'
     return (
         f'<td class="rule">{link}{sheet.remark(about)}</td>',
         sheet.chip(judgement.outcome) + sheet.remark("may be chance" if by_chance else ""),

@@ -17,6 +17,7 @@ from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import ColumnAccuracy, RobustnessRecord, in_words, points, tenths
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
+from sears_dsl.language.printer import rule_in_brief
 from sears_dsl.runtime.markdown_tables import (
     code_cell,
     code_span,
@@ -231,7 +232,10 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Several draws and rates of noise as lines of Markdown."""
     for noise in _noise_tables(document):
         rows = (
-            (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *map(_joined, of_rule))
+            (
+                f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
+                *map(_joined, of_rule),
+            )
             for each, of_rule in noise.rules[:_SHOWN]
         )
         table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
@@ -364,7 +368,8 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
 
 def _name(record: RobustnessRecord, document: AuditDocument) -> str:
     if record.about == "rule":
-        return next((f"{e.id}: {e.rule}" for e in document.rules if e.id == record.name), "")
+        rules = (each for each in document.rules if each.id == record.name)
+        return next((f"{each.id}: {rule_in_brief(each.rule)}" for each in rules), "")
     return "all rules" if record.about == "all rules" else record.selector
 
 

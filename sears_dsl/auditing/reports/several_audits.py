@@ -16,7 +16,7 @@ from sears_dsl.auditing import grids
 from sears_dsl.auditing.failures import AuditName, ErrorsDocument, FeatureRecord
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
-from sears_dsl.auditing.reports.markdown import interval, number
+from sears_dsl.auditing.reports.markdown import interval, number, rule_cell
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import shortened
@@ -58,7 +58,7 @@ def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
-        f"{code_cell(each.rule)}<br>{code_cell(each.id)}", f"{paired.rows:,}",
+        rule_cell(each.rule, each.id), f"{paired.rows:,}",
         percent(paired.first_rate), percent(paired.second_rate), paired.in_points, p,
         f"{each.outcome}{note}",
     )  # fmt: skip
@@ -168,7 +168,7 @@ def grid_markdown(document: grids.GridDocument) -> str:
         *_accuracies(document),
         *(
             (
-                f"{code_cell(rule.rule)}<br>{code_cell(rule.id)}",
+                rule_cell(rule.rule, rule.id),
                 [(cell.failures, cell.against_first) for cell in rule.cells],
             )
             for rule in document.rules

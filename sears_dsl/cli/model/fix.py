@@ -203,6 +203,7 @@ def _experiment(
     """Yield the inputs of a repair experiment, and further keyword arguments for it."""
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
+    from sears_dsl.repair.report import BUILT_IN
     from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import ExperimentInputs
 
@@ -222,6 +223,8 @@ def _experiment(
     held_out = of_training.rows()
     origin = check_origin(recipe.rulesets, held_out, allowed=chosen.same_rows)
     notes = (*held_out.notes, *origin)
+    if chosen.command is None and not chosen.quiet:
+        click.echo(f"note: {BUILT_IN}", err=True)
     with (
         stages(shown=not chosen.quiet) as show,
         unfinished_run(output, chosen, keeps_models=True) as run,

@@ -21,6 +21,7 @@ import click
 
 from sears_dsl.cli.options.shared import with_options
 from sears_dsl.errors import DataError, NothingRightError, SearsError, UsageError
+from sears_dsl.runtime.database import OtherTaskError
 from sears_dsl.runtime.files import is_marked, is_there, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
@@ -97,7 +98,9 @@ def unfinished_run(
             if vain or not _holds_findings(folder):
                 shutil.rmtree(folder, ignore_errors=True)
             elif isinstance(error, KeyboardInterrupt) or (
-                isinstance(error, SearsError) and not goes_on
+                isinstance(error, SearsError)
+                and not isinstance(error, OtherTaskError)  # which says by itself what to do
+                and not goes_on
             ):
                 how = "the same command" if goes_on else "--resume"
                 # The terminal may be closed.
