@@ -44,7 +44,8 @@ def discover(folder: Path, label: str, *more: str, data: str = "rows.csv") -> tu
 def test_the_corrected_command_is_not_kept_from_its_work(folder: Path) -> None:
     code, told = discover(folder, "number")
     assert code == 2
-    assert "the model gets none of the 60 rows of rows.csv right" in told
+    assert "of 16 rows tried (of 60 rows of rows.csv) the model gets none right" in told
+    assert "60 different labels in 60 rows: is this the label column?" in told
     assert "--resume" not in told
     assert not (folder / "z.sear.partial").exists()
     assert discover(folder, "label")[0] == 0
