@@ -59,6 +59,15 @@ def test_how_many_rows_were_tried_is_reported(folder: Path) -> None:
     assert "of 16 rows tried (of 60 rows of others.csv) the model gets none right" in told
 
 
+def test_a_label_that_the_model_writes_differently_is_noted(folder: Path) -> None:
+    lines = [f"A movie of {each}.,good\nA film of {each}.,BAD\n" for each in range(NUMBERS // 2)]
+    (folder / "capitals.csv").write_text("text,label\n" + "".join(lines), "utf-8")
+    told = discover(folder, "label", data="capitals.csv")[1]
+    assert (
+        "\nnote: the model never answers 'BAD' to the 16 rows tried, and its answer 'bad' " in told
+    )
+
+
 def test_a_file_that_is_not_there_is_reported_before_an_interrupted_run(folder: Path) -> None:
     partial = folder / "z.sear.partial"
     partial.mkdir(0o700)
