@@ -96,6 +96,9 @@ def _files_of(name: str) -> Iterator[Path]:
         near = get_close_matches(name, [*accepted, *known, *themes], n=1)
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
+        parts = [part.strip() for part in name.split(",")]
+        if all(part in (*known, *themes) or (part and is_there(Path(part))) for part in parts):
+            advice = f"separate rulesets with spaces: {' '.join(parts)}; in Python, pass a list"
         if "->" in name:
             advice = "to try a rule without a file, run sears try 'movie -> film' 'A movie.'; in "
             advice += "Python, sears.parse('movie -> film') makes it a ruleset"

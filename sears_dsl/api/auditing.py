@@ -444,7 +444,7 @@ def audit(
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.auditing import running
-    from sears_dsl.auditing.audit import NOTHING_RIGHT, AuditChoices
+    from sears_dsl.auditing.audit import ABOUT_LABELS, AuditChoices
     from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
@@ -534,7 +534,7 @@ def audit(
             remark(running.recorded_otherwise(recorded, measure))
         for sentence in (
             *(f"{name}: {each}" if name else each for name, audit in audits.items()
-              for each in audit.document.notes if each.startswith(NOTHING_RIGHT)),
+              for each in audit.document.notes if each.startswith(ABOUT_LABELS)),
             *(each for predictor in models.values() for each in predictor.remarks),
         ):  # fmt: skip
             remark(sentence)

@@ -31,6 +31,7 @@ from sears_dsl.auditing.robustness import Robustness, column_accuracies, robustn
 from sears_dsl.auditing.slices import Computed, SliceResult, slice_results, slicings
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.discovery.result.report import package_versions
+from sears_dsl.effects.label_names import never_answered, other_names
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
@@ -39,7 +40,6 @@ from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 from sears_dsl.language.diff import rule_settings
 from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mcnemar_exact, mean_interval, percent, share_of
 
 
@@ -118,9 +118,11 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
     )
 
 
+_NOTHING_RIGHT = "The model gets no row right."
+#: How the notes on labels begin that a user has to read before any number.
+ABOUT_LABELS = (_NOTHING_RIGHT, "The model never answers ")
 _NO_ROW_RIGHT = "the model gets no row right"
 _SHOWN = 3
-_NAMED = 5
 _SENTENCE_COLUMNS = (TEXT, LABEL, TEMPLATE)
 
 
@@ -405,8 +407,13 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
             "No label column was given: the model's answer to the original row counts as right, "
             "and accuracy is not reported."
         )
-    if not effects.right.any() and any(each.label != REFUSED for each in effects.answers):
-        yield _nothing_right(effects)
+    answers = [each.label for each in effects.answers]
+    if effects.right.any():
+        never = never_answered(data, dict(enumerate(answers)), comparison=effects.comparison)
+        yield from [f"{never[0].upper()}{never[1:]}."] if never else []
+    elif set(answers) - {REFUSED}:
+        why = other_names(data, answers)
+        yield f"{_NOTHING_RIGHT} {why[0].upper()}{why[1:]}{'' if why.endswith('?') else '.'}"
     refused = sum(answer.label == REFUSED for answer in effects.answers)
     # This happens only if the user chose to skip texts that the model refuses.
     if refused or effects.refused:
@@ -498,20 +505,6 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
                 f"{effect.name} expects the label {readable(label)!r}, which no row has and the "
                 "model never gives."
             )
-
-
-NOTHING_RIGHT = "The model gets no row right."
-
-
-def _nothing_right(effects: Effects) -> str:
-    """The note if no row is right: mostly labels are written differently, or a column is wrong."""
-    says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
-    labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
-    return (
-        f"{NOTHING_RIGHT} It answers {', '.join(map(repr, map(readable, says)))}; the "
-        f"labels are {', '.join(map(repr, map(readable, labels)))}. Do they mean the same? "
-        f"{WRITE_ALIKE}."
-    )
 
 
 def _worse_draws(

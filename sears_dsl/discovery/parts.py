@@ -187,13 +187,12 @@ def check_rows(
         require_confidence(data, predictor)
     labelled = with_labels_of(data, predictor, most=most)
     for sentence in labelled.notes[len(data.notes) :]:
-        note(sentence)
+        note(f"note: {sentence}")
     data = labelled
-    strange = try_model(
+    for sentence in try_model(
         data, predictor, comparison=comparison, most=most, all_may_be_wrong=wrong_rows
-    )
-    if strange:
-        note(strange)
+    ):
+        note(f"note: {sentence}")
     return data
 
 

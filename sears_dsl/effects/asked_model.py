@@ -17,16 +17,23 @@ from typing import TypeAlias
 
 from sears_dsl.answers import REFUSED, Comparison, each_answer, is_right
 from sears_dsl.data.labelled import LabelledRows
+from sears_dsl.effects.label_names import (
+    ENOUGH_OF_A_LABEL,
+    TRIED,
+    all_labels,
+    hardly_repeat,
+    never_answered,
+    nothing_right,
+)
 from sears_dsl.effects.lots import by_lot
-from sears_dsl.errors import DataError, ModelError, NothingRightError, UsageError, counted
+from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
-from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
+from sears_dsl.models.predictor import Answer, Predictor, Row, row_key
 
 OnStage: TypeAlias = Callable[[str, int, int | None], None]
 """Called with a stage, the number of items done and the number of all, None if unknown."""
 
-# Rows that a model is tried on before anything else begins, and how many of them twice.
-_TRIED = 16
+# Of the rows that a model is tried on before anything else begins, so many are asked about twice.
 _ASKED_AGAIN = 4
 # Seconds after which a slow model is tried on no further row.
 _PATIENCE = 5.0
@@ -134,12 +141,13 @@ def try_model(
     comparison: Comparison = "exact",
     most: int | None = None,
     all_may_be_wrong: bool = False,
-) -> str:
+) -> tuple[str, ...]:
     """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
-    Only `most` distinct rows, the first `in_turn`, may be asked about. It is an error if the labels
-    are classes and no answer is one of them, unless all may be wrong. Returns a warning if the
-    model answers differently when it is asked again, else an empty text.
+    Only `most` distinct rows, the first `in_turn`, may be asked about. It is an error if labels or
+    answers are classes and no answer is a label, unless all may be wrong. Returns warnings: if
+    labels are never answered (see `never_answered`), or the model answers differently when it is
+    asked again.
     """
     all_at_once = predictor.batch_size is None
     admitted = _admitted(data, most)
@@ -148,16 +156,28 @@ def try_model(
     end = monotonic() + _PATIENCE
     first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
     answers = [answer for answer in first_answers if answer is not None]
-    labels = sorted({label for of_row in data.labels or () for label in of_row})
-    # Answers to questions are free text; labels of classes repeat.
-    classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
+    labels = all_labels(data)
+    # Answers to questions are free text; labels of classes repeat, and so do answers.
+    repeat = len(answers) >= ENOUGH_OF_A_LABEL and 2 * len(set(answers)) <= len(answers)
+    other_column = comparison == "exact" and repeat and hardly_repeat(data)
+    classes = data.labels is not None and (_are_classes(data) or other_column)
     right = (is_right(answer, labels, comparison=comparison) for answer in answers)
     if classes and not all_may_be_wrong and not any(right):
         limited = len(answers) == len(rows) and len(admitted) < len(data.rows)
-        raise nothing_right(data, answers, labels, limited=limited)
+        raise nothing_right(data, answers, limited=limited)
+    of_place = {
+        place: answer
+        for place, answer in zip(places, first_answers, strict=True)
+        if answer is not None
+    }
+    never = never_answered(data, of_place, comparison=comparison, models=predictor.models)
     # A slow model is not asked again for this, and what is read from a file does not change.
-    if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
-        return ""
+    unsteady = all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]
+    return tuple(filter(None, (never, "" if unsteady else _unsteady(predictor, rows, answers))))
+
+
+def _unsteady(predictor: CachedPredictor, rows: Sequence[Row], answers: Sequence[str]) -> str:
+    """The warning on a model that answers differently when it is asked again; else empty."""
     # Nothing is remembered here, and a refusal is a change like any other.
     with predictor.surround():
         again = CachedPredictor(predictor.predictor, on_error="skip").predict(rows[:_ASKED_AGAIN])
@@ -225,7 +245,7 @@ def _first_rows(
 ) -> Sequence[Row]:
     """A few rows, or all of them where they are asked about at once."""
     rows = [data.rows[place] for place in _admitted(data, most)]
-    return rows if predictor.batch_size is None else rows[:_TRIED]
+    return rows if predictor.batch_size is None else rows[:TRIED]
 
 
 def _admitted(data: LabelledRows, most: int | None) -> list[int]:
@@ -242,32 +262,12 @@ def in_turn(data: LabelledRows, most: int | None) -> Sequence[int]:
 
 def _of_each_label(data: LabelledRows, places: Sequence[int]) -> list[int]:
     """A few of the places, with as many labels as there are, in the order of the data."""
-    among = frozenset(places)
-    turns = chain.from_iterable(zip_longest(*data.places_by_label().values()))
-    return sorted(islice((place for place in turns if place in among), _TRIED))
+    among, of_label = frozenset(places), data.places_by_label()
+    turns = chain.from_iterable(zip_longest(*of_label.values()))
+    most = max(TRIED, ENOUGH_OF_A_LABEL * len(of_label) if _are_classes(data) else 0)
+    return sorted(islice((place for place in turns if place in among), most))
 
 
-def nothing_right(
-    data: LabelledRows, answers: Sequence[str], labels: Sequence[str], *, limited: bool = False
-) -> DataError:
-    """The error where a model has none of these rows right; ``limited``: questions for no other."""
-    rows = f"{len(data.rows):,} rows of {data.path}"
-    refuses, wrong = f"the model refuses the {rows}", f"the model gets none of the {rows} right"
-    if len(answers) < len(data.rows):
-        some = f"of {counted(len(answers), 'row')} tried (of {rows}) the model"
-        refuses, wrong = f"{some} refuses all", f"{some} gets none right"
-    labels_given = sorted(set(answers) - {REFUSED})
-    if limited and len(answers) < _TRIED:
-        leaves = f"the limit of questions leaves {counted(len(answers), 'row')} (of {rows}) to try"
-        does = "gets none right" if labels_given else "refuses all"
-        advice = "allow more with --max-questions: half of them go to the rows themselves"
-        return NothingRightError(f"{leaves}, and the model {does}", help=advice)
-    if answers and not labels_given:
-        advice = "leave out --on-error skip to see what it says to the first one"
-        return NothingRightError(refuses, help=advice)
-    examples = ", ".join(map(repr, labels_given[:5]))
-    advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
-    if set(labels_given) <= set(labels):
-        question = "the names are the same: does the model swap them, or is --label another column?"
-        return NothingRightError(wrong, help=f"{advice}{question}")
-    return NothingRightError(wrong, help=f"{advice}do they mean the same? {WRITE_ALIKE}")
+def _are_classes(data: LabelledRows) -> bool:
+    """Whether labels repeat, as those of classes do."""
+    return 2 * len(all_labels(data)) <= len(data.rows)

@@ -45,7 +45,8 @@ from sears_dsl.answers import REFUSED, Comparison, carry_back, each_equal, is_ri
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
-from sears_dsl.effects.asked_model import AskedModel, Questions, in_turn, nothing_right
+from sears_dsl.effects.asked_model import AskedModel, Questions, in_turn
+from sears_dsl.effects.label_names import nothing_right
 from sears_dsl.effects.lots import by_lot, together
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
@@ -114,10 +115,8 @@ class RightRows:
                     "the time ran out before the model had answered a row",
                     help="give it more time; --resume continues with its answers so far",
                 )
-            all_labels = sorted({label for of_row in labels for label in of_row})
-            raise nothing_right(
-                data, list(answered.values()), all_labels, limited=self.questions.left == 0
-            )
+            limited = self.questions.left == 0
+            raise nothing_right(data, list(answered.values()), limited=limited)
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]

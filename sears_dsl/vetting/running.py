@@ -22,6 +22,7 @@ from socket import socket
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.effects.asked_model import with_labels_of
+from sears_dsl.effects.label_names import never_answered
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.loader import load
@@ -98,6 +99,12 @@ class VettingInputs:
             tagger=self.tagger, scorer=self.scorer, tau=self.tau, oracle=self.oracle,
             comparison=self.comparison, on_progress=show,
         )  # fmt: skip
+        never = never_answered(
+            data, dict(enumerate(bench.before)), comparison=self.comparison,
+            models=self.predictor.models,
+        )  # fmt: skip
+        if never:
+            note(f"note: {never}")
         if bench.rejected and not len(bench.table.answers):
             raise DataError(
                 f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",

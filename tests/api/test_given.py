@@ -471,6 +471,15 @@ def test_where_nothing_is_right_the_error_says_what_the_model_answers(rules: sea
         sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
 
 
+def test_a_label_that_the_model_never_answers_is_a_warning(rules: sears.Ruleset) -> None:
+    rows = [(f"A {each} {word} day.", word) for each in range(20) for word in ("BAD", "good")]
+    with pytest.warns(UserWarning, match="^The model never answers 'BAD', and its answer 'bad'"):
+        sears.audit(
+            lambda texts: ["good" if "good" in text else "bad" for text in texts], rows, rules,
+            scorer=None,
+        )  # fmt: skip
+
+
 def test_of_several_models_the_one_that_is_never_right_is_named(rules: sears.Ruleset) -> None:
     models = {"mine": predict, "other": lambda texts: ["0"] * len(texts)}
     with pytest.warns(UserWarning, match="^other: The model gets no row right"):

@@ -150,7 +150,20 @@ def test_a_model_that_is_never_right_is_an_error_that_says_why_that_may_be() -> 
     data = LabelledRows(({"text": "0 k movie"},) * 25, "text", (("1",),) * 25, "a.csv")
     document = audited(data, gates=GATES)
     assert document.verdict.outcome == "not judged"
-    assert "The model gets no row right. It answers 'yes'; the labels are '1'." in document.notes[0]
+    assert document.notes[0].startswith(
+        "The model gets no row right. It answers 'yes'; the labels are '1'; do they mean the same? "
+    )
+
+
+def test_a_label_that_the_model_never_answers_is_the_first_note() -> None:
+    texts = [f"{each} k movie" for each in range(40)]
+    data = LabelledRows(
+        tuple({"text": text} for text in (*texts, *(f"{each} w movie" for each in range(20)))),
+        "text", (("yes",),) * 40 + (("NO",),) * 20, "a.csv",
+    )  # fmt: skip
+    document = audited(data)
+    assert document.notes[0].startswith("The model never answers 'NO', and its answer 'no' is no")
+    assert document.verdict.outcome == "measured"
 
 
 def test_a_label_that_nobody_knows_is_reported() -> None:

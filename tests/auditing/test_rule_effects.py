@@ -157,7 +157,7 @@ def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> Non
     notes = " ".join(audit(effects, circumstances=who).notes)
     assert "The model refused 3 of 3 rows" in notes
     assert "1 rule changes no row that the model answers: movie -> film" in notes
-    assert "Do they mean the same?" not in notes
+    assert "do they mean the same?" not in notes
 
 
 def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:

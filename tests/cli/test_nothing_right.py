@@ -44,7 +44,8 @@ def discover(folder: Path, label: str, *more: str, data: str = "rows.csv") -> tu
 def test_the_corrected_command_is_not_kept_from_its_work(folder: Path) -> None:
     code, told = discover(folder, "number")
     assert code == 2
-    assert "the model gets none of the 60 rows of rows.csv right" in told
+    assert "of 16 rows tried (of 60 rows of rows.csv) the model gets none right" in told
+    assert "60 different labels in 60 rows: is this the label column?" in told
     assert "--resume" not in told
     assert not (folder / "z.sear.partial").exists()
     assert discover(folder, "label")[0] == 0
@@ -56,6 +57,15 @@ def test_how_many_rows_were_tried_is_reported(folder: Path) -> None:
     code, told = discover(folder, "label", data="others.csv")
     assert code == 2
     assert "of 16 rows tried (of 60 rows of others.csv) the model gets none right" in told
+
+
+def test_a_label_that_the_model_writes_differently_is_noted(folder: Path) -> None:
+    lines = [f"A movie of {each}.,good\nA film of {each}.,BAD\n" for each in range(NUMBERS // 2)]
+    (folder / "capitals.csv").write_text("text,label\n" + "".join(lines), "utf-8")
+    told = discover(folder, "label", data="capitals.csv")[1]
+    assert (
+        "\nnote: the model never answers 'BAD' to the 16 rows tried, and its answer 'bad' " in told
+    )
 
 
 def test_a_file_that_is_not_there_is_reported_before_an_interrupted_run(folder: Path) -> None:

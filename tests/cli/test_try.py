@@ -192,6 +192,17 @@ def test_swapped_arguments_are_one_error(tmp_path: Path) -> None:
     assert len(told.splitlines()) < 5
 
 
+def test_rulesets_with_commas_between_them_are_to_be_separated_by_spaces(tmp_path: Path) -> None:
+    own = tmp_path / "own.sear"
+    own.write_text("movie -> film\n", "utf-8")
+    with pytest.raises(UsageError) as caught:
+        find_rule_files([f"contractions/expand, punctuation,{own}"])
+    assert f"with spaces: contractions/expand punctuation {own};" in caught.value.help
+    with pytest.raises(UsageError) as caught:
+        find_rule_files(["contractions/expand,punctuatoin"])
+    assert "with spaces" not in caught.value.help
+
+
 # ---------------------------------------------------------------- from Python
 
 

@@ -282,7 +282,7 @@ EARLY = [
     (("--model", "every:reviews:predict"), "name at least two models: every:SPEC,SPEC"),
     (("--label", "lable"), "did you mean 'label'?"),
     (("--data", "none.csv"), "none.csv cannot be read"),
-    (("--data", "numbers.csv"), "it says 'good'; the labels are '1'; do they mean the same?"),
+    (("--data", "numbers.csv"), "it answers 'good'; the labels are '1'; do they mean the same?"),
     (("--data", "numbers.csv"), "with names in the --response-map of an endpoint"),
     (("-o", "dev.csv/found.sear"), "cannot create"),
     (("-o", "missing/found.sear"), "there is no folder missing"),

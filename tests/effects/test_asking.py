@@ -185,5 +185,5 @@ class Tired(Model):
 
 def test_a_model_that_refuses_what_it_has_answered_ends_no_run() -> None:
     data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", None, "a.csv")
-    warning = try_model(data, CachedPredictor(Tired(), on_error="skip"))
+    (warning,) = try_model(data, CachedPredictor(Tired(), on_error="skip"))
     assert warning.startswith("the model changes its answer to 4 of 4 rows when asked again")

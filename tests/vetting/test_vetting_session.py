@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from time import monotonic
@@ -30,6 +31,7 @@ from sears_dsl.vetting.review.workbench import (
     choices_of_rules,
     read_choices,
 )
+from sears_dsl.vetting.running import VettingInputs
 
 
 def ids(session: RuleSession) -> dict[str, str]:
@@ -107,6 +109,20 @@ def test_an_edit_counts_with_what_the_new_rule_does(session: RuleSession) -> Non
         decide(session, "edit", rule=rule["movie -> film"], new="movie ->")
     with pytest.raises(UsageError, match="the rule is unchanged"):
         decide(session, "edit", rule=rule["movie -> film"], new="movie  ->  film")
+
+
+def test_a_label_that_the_model_writes_differently_is_reported_first(bench: Workbench) -> None:
+    labels = tuple((label.upper() if label == "negative" else label,)
+                   for (label,) in bench.data.labels or ())  # fmt: skip
+    sitting = VettingInputs(
+        data=replace(bench.data, labels=labels), predictor=bench.predictor, tagger=bench.tagger,
+        cached=False,
+    )  # fmt: skip
+    notes: list[str] = []
+    sitting.sessions(bench.ruleset, {}, show=lambda *_: None, note=notes.append)
+    assert notes[0].startswith(
+        "note: the model never answers 'NEGATIVE', and its answer 'negative'"
+    )
 
 
 def test_a_decision_about_an_older_state_is_refused(session: RuleSession) -> None:
