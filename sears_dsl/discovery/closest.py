@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import NearMiss, change_of
+from sears_dsl.discovery.counts import HALF, NearMiss, change_of
 from sears_dsl.discovery.selection import OVERLAP
 from sears_dsl.engine.rewrite.rewrites import common_ends
 
 # So many rules of each kind that were not found are reported, and so many that flip enough rows and
-# of which readers surely accept more than half of the rewrites.
+# of which readers nearly accept enough.
 _CLOSEST, _FLIPPING = 3, 10
 _ARTICLE = {"an": "a"}
 
@@ -31,14 +31,20 @@ def lacking(failed: Candidates) -> NDArray[np.str_]:
 
 
 def closest_rules(
-    tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
+    tried: Candidates,
+    often: NDArray[np.bool_],
+    failed: Candidates,
+    near: Candidates,
+    least: int,
+    *,
+    nearly: float,
 ) -> tuple[NearMiss, ...]:
     """The rules that were not found and lacked least, some of each kind.
 
     First come those that flip enough rows, ``least``, but that readers do not surely accept, those
-    that they may reject half of behind the others. Then come those that keep the meaning and flip
+    with a bound below ``nearly`` behind the others. Then come those that keep the meaning and flip
     too few. What lacks both is not close, unless the model was not asked about it, and readers may
-    reject half of it only where nothing is closer.
+    reject half of it only where nothing is closer, asked or not.
     """
     passed = [_written(tried, rule) for rule in tried.passed.tolist()]
     not_passing = [
@@ -51,10 +57,11 @@ def closest_rules(
     ]
     not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
     asked = {each.rule: each for each in near.near_misses(lacking(near))}
+    unproven = {text for number, text in enumerate(near.texts) if number not in near.passed}
     left_out = {
         text
-        for number, text in enumerate(near.texts)
-        if number not in near.passed or _is_among(passed, near, number)
+        for number, (text, lacks) in enumerate(zip(near.texts, lacking(near), strict=True))
+        if (text in unproven and lacks == "text") or _is_among(passed, near, number)
     }
     judged = [
         asked.get(each.rule, each)
@@ -66,10 +73,14 @@ def closest_rules(
     judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
     # Those that flip enough, and of these those that text has judged, come first.
     judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
-    flipping = [each for each in judged if each.flips >= least]
-    losing = [each for each in judged if not each.asked and each.lacks != "text"]
+    flipping = [each for each in judged if each.flips >= least and each.rule not in unproven]
+    losing = [
+        each for each in judged
+        if each.lacks != "text" and (not each.asked or each.rule in unproven)
+    ]  # fmt: skip
+    losing.sort(key=lambda each: -each.judged.low if each.judged else 0)
     if flipping or not_passing:
-        losing = [each for each in losing if not each.is_doubted]
+        losing = [each for each in losing if each.judged and each.judged.low > HALF]
     # More text with a rule that was tried and flips nothing would not help.
     rare = [
         each for each in judged
@@ -77,8 +88,11 @@ def closest_rules(
     ]  # fmt: skip
     rare.sort(key=lambda each: (-each.changed, each.rule))
     reported: set[str] = set()
-    likely = [each for each in flipping if each.lacks == "text" or not each.is_doubted]
-    doubted = [each for each in flipping if each not in likely]
+    doubted = [
+        each for each in flipping
+        if each.lacks == "meaning" and each.judged and each.judged.low < nearly
+    ]  # fmt: skip
+    likely = [each for each in flipping if each not in doubted]
     kinds = ((likely, _FLIPPING), (doubted, _CLOSEST), (not_passing, _CLOSEST),
              (losing, _CLOSEST), (rare, _CLOSEST))  # fmt: skip
     return tuple(each for kind, most in kinds for each in _one_a_change(kind, reported)[:most])

@@ -44,7 +44,9 @@ class TextVerdict:
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
     # Whether all of this is of one half of the texts; the other one chose a rule's condition
     of_half: bool = False
-    mean_score: float = 0.0  # mean S of those that were judged
+    # Mean S of those that were judged, of which the smallest count as 0; of a scorer that is taken
+    # at its word, the share with S ≥ τ
+    mean_score: float = 0.0
 
     @property
     def is_rare(self) -> bool:
@@ -81,14 +83,17 @@ class NearMiss:
     flips: int  # how many of these the model then has wrong
     judged: TextVerdict | None  # by its rewrites of text; None for a known rule
 
-    @property
-    def is_doubted(self) -> bool:
-        """Whether readers may reject half of its rewrites."""
-        return self.judged is None or self.judged.low <= HALF
-
     def is_cut_short(self, delta: float) -> bool:
         """Whether its judged rewrites are good enough for δ, and only the others are missing."""
         return self.judged is not None and self.judged.low >= 1 - delta
+
+
+def nearly_enough(delta: float) -> float:
+    """The least share of accepted rewrites from which on a rule nearly passes.
+
+    Of a rule with less, readers may reject four times as many rewrites as δ allows, or half.
+    """
+    return min(max(HALF, 1 - 4 * delta), 1 - delta)
 
 
 # A word with a tag that narrows it, and a word in quotes.

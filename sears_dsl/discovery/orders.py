@@ -26,7 +26,7 @@ from sears_dsl.discovery.adversaries import (
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.closest import closest_rules, lacking
-from sears_dsl.discovery.counts import HALF, NearMiss, change_of
+from sears_dsl.discovery.counts import HALF, NearMiss, change_of, nearly_enough
 from sears_dsl.discovery.filtering.paper_filter import filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, takes_place
@@ -236,7 +236,8 @@ class MeaningFirst:
         return SearchOutcome(
             candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known, near=near,
             closest=lambda candidates: self._with_changed(
-                closest_rules(candidates, often, judgements.failed, near, self.least),
+                closest_rules(candidates, often, judgements.failed, near, self.least,
+                              nearly=nearly_enough(self.settings.delta)),
                 judgements.failed,
             ),
             counts={
@@ -445,9 +446,9 @@ class MeaningFirst:
 
     def _are_doubted(self, candidates: Candidates) -> NDArray[np.bool_]:
         """Whether readers may reject more of each rule's rewrites than is nearly enough."""
-        bound = max(HALF, 1 - 4 * self.settings.delta)
+        nearly = nearly_enough(self.settings.delta)
         return np.array(
-            [each.judged is not None and not each.judged.is_rare and each.judged.low <= bound
+            [each.judged is not None and not each.judged.is_rare and each.judged.low < nearly
              for each in candidates.rows], bool,
         )  # fmt: skip
 

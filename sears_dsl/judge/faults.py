@@ -307,30 +307,36 @@ def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) ->
     return dict(Counter(_Passage(words, begins, ends).faults()))
 
 
-# *fast,friendly*, *late.Nobody*, *Note:the*, and no web address, emoticon or time.
+# *fast,friendly*, *late.Nobody*, *Note:the*, and no emoticon, time or name in code.
+_LETTER = "[A-Za-zÀ-ɏ]"
 _GLUED = re.compile(
-    r"(?<=\w)[,;!?]+(?=[^\W\d_])|(?<=[a-z])\.(?=[A-Z][a-z])|(?<=[^\W\d_]):(?=[^\W\d_]{2})"
+    rf"(?<={_LETTER}{{2}})[,;!?]+(?={_LETTER}{{2}})|(?<=[a-z])\.(?=[A-Z][a-z]{{2}})"
+    rf"|(?<={_LETTER}):(?={_LETTER}{{2}})"
 )
-# *raining ?*, *was n't*, *( in May)*, *# winning*.
-_PARTED = re.compile(
-    r"(?<=\w)\s+(?:[.,;!?](?=\s|\Z)|n't\b|'(?:s|re|ve|ll|d|m)\b)|[(\[]\s+\w|(?:\A|\s)[@#]\s+[^\W\d_]",
-    re.IGNORECASE,
-)
+# *late .*, *was n't*, *( in May)*. A space before ? or ! is only careless.
+_CLITICS = "(?:n't|'(?:s|re|ve|ll|d|m))\\b"
+_PARTED = re.compile(rf"(?<=\w)\s+(?:[.,;](?=\s|\Z)|{_CLITICS}(?!'))|[(\[]\s+\w", re.IGNORECASE)
 # A mark after a space, or a face: *so what ...*, *thanks :)*.
 _SPACED = re.compile(r"\S\s+[.,;:!?]")
+# A mark or a clitic that touches its word.
+_TOUCHING = re.compile(rf"\w(?:[.,;:!?]|{_CLITICS})", re.IGNORECASE)
+_LINK = re.compile(r"\w{1,20}://\S+|(?:www\.|mailto:)\S+|[\w.+-]{1,64}@\S+", re.IGNORECASE)
 _APOSTROPHES = str.maketrans("\u2019\u02bc", "''")
 
 
 def spacing_faults(original: str, rewrite: str) -> int:
     """How many spaces beside marks a rewrite lacks or has too many, where the original has not.
 
-    A text with a space before some mark, as in some corpora, may have more of them.
+    Only a text whose marks touch its words can have too many: corpora set them apart.
 
     Example:
         >>> spacing_faults("Fresh, hot bread.", "Fresh,hot bread ."), spacing_faults("a , b", "a .")
         (2, 0)
     """
-    before, after = (normalize("NFC", text).translate(_APOSTROPHES) for text in (original, rewrite))
+    before, after = (
+        _LINK.sub("", normalize("NFC", text)).translate(_APOSTROPHES)
+        for text in (original, rewrite)
+    )
     glued = len(_GLUED.findall(after)) - len(_GLUED.findall(before))
-    spaced = _SPACED.search(before) or _PARTED.search(before)
-    return max(0, glued) + (0 if spaced else len(_PARTED.findall(after)))
+    apart = _SPACED.search(before) or _PARTED.search(before) or not _TOUCHING.search(before)
+    return max(0, glued) + (0 if apart else len(_PARTED.findall(after)))

@@ -158,7 +158,10 @@ class Judge:
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
         """S of each pair with S ≥ ``least``, and 0 for the others."""
-        return self._scores(pairs, least, chances=self.readings.chances)
+        scores = self._scores(pairs, least, chances=self.readings.chances)
+        misspaced = np.array([spacing_faults(*pair) > 0 for pair in pairs], bool)
+        scores[misspaced] = np.minimum(scores[misspaced], _MISSPACED)
+        return np.where(scores >= least, scores, 0.0)
 
     def _scores(
         self,
@@ -168,19 +171,17 @@ class Judge:
         chances: Callable[[Floats, Floats, Floats], Floats],
     ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
-        spaced = np.where([spacing_faults(*pair) > 0 for pair in pairs], _MISSPACED, 1.0)
-        scores = np.where([bool(each) for each in changes], 0.0, spaced)
-        scores[scores < least] = 0
-        differing = np.flatnonzero([bool(each) for each in changes] & (spaced >= least))
+        scores = np.array([float(not each) for each in changes])
+        differing = np.flatnonzero(scores == 0)
         if not len(differing) or least > 1:
-            return scores
+            return scores * (least <= 1)
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
         if self.forecast is not None:
             # It knows less of a change than readers who accept it.
-            liked = self.readings.effects_of(changes)[0] > 0
-            columns[FORECAST] = np.where(liked, 0, self.forecast.taken(pairs, changes))
+            accepted = self.readings.effects_of(changes)[0] > 0
+            columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
         most = self.cheap.chances(columns)
         thresholds = np.zeros(len(pairs))
         if least > 0:
@@ -204,8 +205,7 @@ class Judge:
         evident = np.minimum(most[open_], self.full.chances(columns))
         passing = np.flatnonzero(evident >= thresholds[open_])
         effects = columns[READ][passing], columns[_SPREAD][passing]
-        accepted = differing[open_[passing]]
-        scores[accepted] = np.minimum(chances(evident[passing], *effects), spaced[accepted])
+        scores[differing[open_[passing]]] = chances(evident[passing], *effects)
         return scores
 
     @property
@@ -230,7 +230,11 @@ class Judge:
         return content, likelihood, grammar
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
-        """The reasons against a rewrite, the weightiest first; none where nothing differs."""
+        """The reasons against a rewrite, the weightiest first; none where nothing differs.
+
+        The weight of `SPACING`, which is a bound of S, is what takes a rewrite without any other
+        evidence to that bound.
+        """
         reasons = []
         misspaced = spacing_faults(original, rewrite)
         if misspaced:

@@ -20,7 +20,7 @@ _COMMANDS = {
     "adversaries": (("adversaries", *_ASKED, *_PARTS), "-o", "out/pairs.csv"),
     "augment": (("augment", "rules.sear", "rows.csv", "--label", "2"), "-o", "out/more.csv"),
     "fix": (
-        ("fix", "rules.sear", "--train", "rows.csv", "--data", "rows.csv", "--label", "2",
+        ("fix", "rules.sear", "--train", "train.csv", "--data", "rows.csv", "--label", "2",
          "--same-rows", "--seeds", "1", "--no-control"),
         "-o", "out/fix.json",
     ),
@@ -52,11 +52,13 @@ def _files(command: tuple[tuple[str, ...], str, str], *more: str) -> dict[str, b
 def test_rows_in_another_encoding_and_without_names_are_the_same_rows(
     folder: Path, name: str
 ) -> None:
-    rows = folder / "rows.csv"
-    rows.write_text(f"1,2\n{_LINES}", "utf-8")
+    files = {"rows.csv": _LINES, "train.csv": _LINES.replace("at the café", "in a café")}
+    for file, lines in files.items():
+        (folder / file).write_text(f"1,2\n{lines}", "utf-8")
     plain = _files(_COMMANDS[name])
     assert "café".encode() in b"".join(plain.values()) or name == "fix"
-    rows.write_bytes(_LINES.encode("cp1252"))
+    for file, lines in files.items():
+        (folder / file).write_bytes(lines.encode("cp1252"))
     assert _files(_COMMANDS[name], "--encoding", "cp1252", "--no-header") == plain
 
 

@@ -341,13 +341,13 @@ def test_of_rules_that_make_the_same_change_one_is_reported() -> None:
         unjudged(texts, "I think -> I guess\nI think -> I guess / <s> __\n"
                  "I think -> I guess / __ PRON\nso -> thus", tagger).rows
     )  # fmt: skip
-    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3)
+    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3, nearly=0.6)
     assert [each.rule for each in rare] == ["I think -> I guess", "so -> thus"]
     # Nor are those that the model was asked about and that flip too few rows.
     tried = unjudged(texts, "I think -> I guess\nI think -> I guess / <s> __", tagger)
     one = replace(tried, answers=replace(tried.answers, flips=~tried.answers.flips))
     often = np.ones(2, np.bool_)
-    both = closest_rules(one, often, failed, Candidates(()), 3)
+    both = closest_rules(one, often, failed, Candidates(()), 3, nearly=0.6)
     assert [(each.rule, each.lacks) for each in both] == [
         ("I think -> I guess", "flips"), ("so -> thus", "text"),
     ]  # fmt: skip
@@ -388,6 +388,6 @@ def test_arrows_in_a_text_are_words_of_a_rule() -> None:
     texts = ["a -> b ."]
     failed = Candidates(unjudged(texts, '"->" -> to\n"->" b -> to b / <s> a __', tagger).rows)
     nothing = unjudged(texts, "", tagger)
-    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3)
+    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3, nearly=0.6)
     assert [each.rule for each in rare] == ['"->" -> to']
     assert change_of('a "->" b -> c / " / " __') == ('a "->" b', "c")

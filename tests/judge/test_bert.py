@@ -95,7 +95,9 @@ class SlowProducts:
         self._numbers = numbers.T
 
     def __call__(self, x: Tensor) -> Tensor:
-        time.sleep(0.02)
+        end = time.process_time() + 0.05
+        while time.process_time() < end:
+            pass
         return x @ self._numbers
 
 
