@@ -149,6 +149,23 @@ def test_a_rule_that_readers_may_mostly_reject_is_close_if_most_of_its_rows_flip
     )
 
 
+def test_a_rule_that_readers_may_mostly_reject_is_the_last_resort_if_fewer_rows_flip() -> None:
+    """Where nothing else is closer, it is named, but in no file of rules that nearly passed."""
+
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [0.1 if sum(map(ord, old)) % 5 < 2 else 0.9 for old, _ in pairs]
+
+    def predict_some(texts: Sequence[str]) -> list[str]:
+        return ["0" if "film" in text and len(text) % 2 else "1" for text in texts]
+
+    rows = [(text, "1") for text in TEXTS]
+    result = sears.discover(predict_some, rows, paraphraser=reword, scorer=score, tau=0.5,
+                            with_shipped=False, tagger=PinnedTagger(), holdout=0)  # fmt: skip
+    film, *_ = [each for each in result.discovery.closest if each.rule == "movie -> film"]
+    assert 2 < film.flips < film.asked
+    assert not result.closest.rules
+
+
 def test_the_command_writes_the_same_file_twice_and_the_last_line_names_it(
     folder: Path, result: sears.DiscoveryResult
 ) -> None:
@@ -272,9 +289,12 @@ def asked(candidates: Candidates, texts: Sequence[str], tagger: Tagger) -> Candi
     applications = applied.applications
     flips = np.array([any(map(str.isupper, each[1:])) for each in applications.texts], np.bool_)
     counted = np.ones(len(applications), np.bool_)
-    return replace(
-        applied, answers=RuleAnswers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
-    )
+    answers = RuleAnswers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
+    return replace(applied, answers=answers)
+
+
+def reportable(table: Candidates) -> Candidates:
+    return replace(table, passed=np.arange(len(table)))
 
 
 def close(rule: str, flips: int) -> NearMiss:
@@ -288,7 +308,7 @@ def test_a_rule_is_written_in_the_casing_in_which_it_was_judged(
     texts = ["We assist them and him.", "WE ASSIST THEM.", "Assist two OF them.", "He helps."]
     listed = propose_synonyms(tagger.tag(texts), tagger=tagger, least=3)
     mined = CandidateRule(parse("them -> these").rules[0], judged=VERDICT)
-    table = asked(listed.joined_to(Candidates((mined,))), texts, tagger)
+    table = reportable(asked(listed.joined_to(Candidates((mined,))), texts, tagger))
     closest = [close("them -> these", 1), close("assist -> help", 2)]
     near = near_rules(texts, table, closest, least=1, taken=())
     assert [each.id for each in near] == ["them-to-these", "assist-to-help"]
@@ -314,7 +334,8 @@ def test_names_are_those_of_no_found_rule_and_what_flips_too_few_rows_is_left_ou
     tagger = load_tagger("fast")
     rules = parse("option case = exact\nis -> ~'s\nis -> 's\nthe -> a").rules
     texts = ["It is the END.", "He is Bob, the BOSS."]
-    table = asked(Candidates(tuple(CandidateRule(each) for each in rules[1:])), texts, tagger)
+    candidates = Candidates(tuple(CandidateRule(each) for each in rules[1:]))
+    table = reportable(asked(candidates, texts, tagger))
     closest = [close("is -> 's", 2), close("the -> a", 1),
                replace(close("the -> a", 2), lacks="flips")]  # fmt: skip
     [near] = near_rules(texts, table, closest, least=2, taken=names_of(rules[:1]))
@@ -322,6 +343,8 @@ def test_names_are_those_of_no_found_rule_and_what_flips_too_few_rows_is_left_ou
     [alone] = near_rules(texts, table, closest, least=2, taken=())
     assert near.id != alone.id
     assert near.id.startswith(alone.id)
+    unproven = replace(table, passed=np.zeros(0, np.int64))
+    assert not near_rules(texts, unproven, closest, least=2, taken=())
 
 
 def unjudged(texts: Sequence[str], rules: str, tagger: Tagger) -> Candidates:

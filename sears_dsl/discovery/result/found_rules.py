@@ -273,11 +273,14 @@ def near_rules(
 ) -> tuple[NearRule, ...]:
     """Those of the closest rules that flip ``least`` of the rows, in the same order.
 
-    ``near`` are the rules that were asked about although text did not let them pass. No id is
-    among those that are ``taken``.
+    ``near`` are the rules that were asked about although text did not let them pass, and of these
+    only those that ``passed`` may be reported so. No id is among those that are ``taken``.
     """
-    places = {text: place for place, text in enumerate(near.texts)}
-    misses = [each for each in closest if each.lacks in ("meaning", "text") and each.flips >= least]
+    places = {near.texts[place]: place for place in near.passed.tolist()}
+    misses = [
+        each for each in closest
+        if each.rule in places and each.lacks in ("meaning", "text") and each.flips >= least
+    ]  # fmt: skip
     rows = [near.rows[places[each.rule]] for each in misses]
     names = valid_ids(names_of([each.rule for each in rows]), taken=taken)
     results = []
