@@ -410,7 +410,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     answers = [each.label for each in effects.answers]
     if effects.right.any():
         never = never_answered(data, dict(enumerate(answers)), comparison=effects.comparison)
-        yield from [f"{never[0].upper()}{never[1:]}."] if never else []
+        if never:
+            yield f"{never[0].upper()}{never[1:]}."
     elif set(answers) - {REFUSED}:
         why = other_names(data, answers)
         yield f"{_NOTHING_RIGHT} {why[0].upper()}{why[1:]}{'' if why.endswith('?') else '.'}"

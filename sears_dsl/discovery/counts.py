@@ -29,6 +29,14 @@ class Flip:
     score: float
 
 
+def nearly_enough(delta: float) -> float:
+    """The least share of accepted rewrites from which on a rule nearly passes.
+
+    Of a rule with less, readers may reject four times as many rewrites as δ allows, or half.
+    """
+    return min(max(HALF, 1 - 4 * delta), 1 - delta)
+
+
 @dataclass(frozen=True, slots=True)
 class TextVerdict:
     """The verdict on a rule by its rewrites of text."""
@@ -52,6 +60,10 @@ class TextVerdict:
     def is_rare(self) -> bool:
         """Whether it acts in too few texts to be judged."""
         return self.places < LEAST
+
+    def is_doubted(self, delta: float) -> bool:
+        """Whether it was judged and does not even nearly pass."""
+        return not self.is_rare and self.low < nearly_enough(delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +98,6 @@ class NearMiss:
     def is_cut_short(self, delta: float) -> bool:
         """Whether its judged rewrites are good enough for δ, and only the others are missing."""
         return self.judged is not None and self.judged.low >= 1 - delta
-
-
-def nearly_enough(delta: float) -> float:
-    """The least share of accepted rewrites from which on a rule nearly passes.
-
-    Of a rule with less, readers may reject four times as many rewrites as δ allows, or half.
-    """
-    return min(max(HALF, 1 - 4 * delta), 1 - delta)
 
 
 # A word with a tag that narrows it, and a word in quotes.

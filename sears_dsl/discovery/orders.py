@@ -446,11 +446,9 @@ class MeaningFirst:
 
     def _are_doubted(self, candidates: Candidates) -> NDArray[np.bool_]:
         """Whether readers may reject more of each rule's rewrites than is nearly enough."""
-        nearly = nearly_enough(self.settings.delta)
-        return np.array(
-            [each.judged is not None and not each.judged.is_rare and each.judged.low < nearly
-             for each in candidates.rows], bool,
-        )  # fmt: skip
+        delta = self.settings.delta
+        verdicts = (each.judged for each in candidates.rows)
+        return np.array([each is not None and each.is_doubted(delta) for each in verdicts], bool)
 
     def _least_rates(self, candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
         """The share of its rows that each rule has to flip.

@@ -232,10 +232,7 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Several draws and rates of noise as lines of Markdown."""
     for noise in _noise_tables(document):
         rows = (
-            (
-                f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
-                *map(_joined, of_rule),
-            )
+            (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *map(_joined, of_rule))
             for each, of_rule in noise.rules[:_SHOWN]
         )
         table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)

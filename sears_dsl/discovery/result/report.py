@@ -15,7 +15,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import closest_path, manifest_path
-from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss, TextVerdict, nearly_enough
+from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss, TextVerdict
 from sears_dsl.discovery.names import valid_id
 from sears_dsl.discovery.proposing.proposal import CONTEXT
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, NearRule
@@ -507,7 +507,7 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
         return f"{flips}{proof}, but time ran out before the others were judged"
-    doubted = each.judged and each.judged.low < nearly_enough(discovery.settings.delta)
+    doubted = each.judged is not None and each.judged.is_doubted(discovery.settings.delta)
     if doubted and 2 * each.flips > each.asked:
         return f"{flips}{proof}: the judge may be wrong, so read what it writes"
     low = _lower_bound(each.judged) if each.judged else rounded(0)
